@@ -1,0 +1,1 @@
+"""Who decides: one module per agent."""

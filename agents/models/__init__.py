@@ -1,0 +1,1 @@
+"""The chat models that agents can speak to."""

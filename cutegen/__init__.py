@@ -1,0 +1,1 @@
+"""The instrument: everything that touches a kernel."""

@@ -1,0 +1,1 @@
+"""CPU execution of CuTe kernels: C++ headers and the rewriter."""

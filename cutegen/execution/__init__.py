@@ -1,0 +1,1 @@
+"""Executors: where candidates are built, judged and timed."""

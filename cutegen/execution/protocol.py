@@ -1,0 +1,46 @@
+"""What an executor is asked: to judge a candidate, and to time it."""
+
+from typing import Protocol
+
+from cutegen.frozen import Frozen
+from cutegen.measurement.timing import Measurement
+from cutegen.spec import KernelSpec
+from cutegen.toolchain.protocol import BuildResult
+from cutegen.verification.verdict import Verdict
+
+
+class EvaluationJob(Frozen):
+    """Verify one source against its spec. The same seed gives the same inputs."""
+
+    spec: KernelSpec
+    source: str
+    seed: int = 0
+    timeout_s: float = 60.0  # per launch, not per job
+
+
+class MeasurementJob(Frozen):
+    """Time one verified source, interleaved with the incumbent and with PyTorch eager."""
+
+    spec: KernelSpec
+    source: str
+    incumbent: str | None = None
+    seed: int = 0
+    samples: int = 50
+    timeout_s: float = 300.0
+
+
+class Executor(Protocol):
+    """A place where candidates are built, judged and timed."""
+
+    @property
+    def name(self) -> str:
+        """``cuda`` or ``emulated``."""
+
+    def build(self, spec: KernelSpec, source: str) -> BuildResult:
+        """Build for this executor; cached, so evaluate and measure build nothing twice."""
+
+    def evaluate(self, job: EvaluationJob) -> Verdict:
+        """Climb the ladder of checks; the first failure is the verdict."""
+
+    def measure(self, job: MeasurementJob) -> Measurement:
+        """Take interleaved timings; UNMEASURED with the reason where there is no GPU."""

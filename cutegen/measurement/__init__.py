@@ -1,0 +1,1 @@
+"""Timing, baselines, roofline and profiles."""

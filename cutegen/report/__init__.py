@@ -1,0 +1,1 @@
+"""Rendering of one event stream, for the terminal and elsewhere."""

@@ -1,0 +1,28 @@
+"""What can become of a candidate: one enum for building, running, verifying and timing."""
+
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """The outcome of evaluating one candidate (DESIGN §2)."""
+
+    PASSED = "PASSED"
+    COMPILE_ERROR = "COMPILE_ERROR"
+    LAUNCH_ERROR = "LAUNCH_ERROR"
+    WRONG_SHAPE = "WRONG_SHAPE"
+    WRONG_VALUES = "WRONG_VALUES"
+    PRECISION_DOWNGRADE = "PRECISION_DOWNGRADE"
+    NONDETERMINISTIC = "NONDETERMINISTIC"
+    OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
+    RACE = "RACE"
+    DID_NOT_RUN = "DID_NOT_RUN"
+    CHEAT = "CHEAT"
+    TOO_FAST_TO_BE_TRUE = "TOO_FAST_TO_BE_TRUE"
+    TIMEOUT = "TIMEOUT"
+    RESOURCE = "RESOURCE"
+    ENVIRONMENT = "ENVIRONMENT"
+
+    @property
+    def is_candidates_fault(self) -> bool:
+        """Whether a repair of the source can help: never for RESOURCE or ENVIRONMENT."""
+        return self not in {Status.PASSED, Status.RESOURCE, Status.ENVIRONMENT}

@@ -1,0 +1,1 @@
+"""Finding compilers and CUTLASS, building through ninja, diagnostics as data."""

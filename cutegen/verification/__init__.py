@@ -1,0 +1,1 @@
+"""The ladder of checks and the precision policy."""
