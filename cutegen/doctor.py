@@ -1,0 +1,98 @@
+"""What this machine can do: every outside thing CuTeGen may use, and what to do without it."""
+
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+
+import torch
+
+from cutegen.frozen import Frozen
+from cutegen.toolchain.discovery import ToolNotFoundError, find_cutlass, find_gxx, find_nvcc
+
+
+class Health(StrEnum):
+    """How a part of the machine is."""
+
+    OK = "ok"
+    DEGRADED = "degraded"  # absent, and CuTeGen does less without it
+    MISSING = "missing"  # absent, and no kernel can be made without it
+
+
+class Finding(Frozen):
+    """One part of the machine: how it is, what was found, and what to do about it."""
+
+    part: str
+    health: Health
+    detail: str
+    advice: str = ""
+
+
+class Examination(Frozen):
+    """All findings. ``executors`` names those that can judge a kernel here."""
+
+    findings: tuple[Finding, ...]
+    executors: tuple[str, ...]
+
+
+def examine() -> Examination:
+    """Look at every part; never raises because one is absent."""
+    findings = (
+        Finding(
+            part="python",
+            health=Health.OK,
+            detail=f"{platform.python_version()} at {sys.executable}",
+        ),
+        Finding(part="torch", health=Health.OK, detail=torch.__version__),
+        _tool("g++", lambda: find_gxx().describe(), without=Health.DEGRADED),
+        _tool("CUTLASS", lambda: find_cutlass().describe(), without=Health.MISSING),
+        _tool("nvcc", lambda: find_nvcc().describe(), without=Health.DEGRADED),
+        _gpu(),
+        _program(
+            "ncu",
+            "Nsight Compute is not on PATH: profiles use static facts (ptxas, occupancy, roofline)",
+        ),
+    )
+    usable = {finding.part for finding in findings if finding.health is Health.OK}
+    executors = tuple(
+        name
+        for name, needs in (
+            ("cuda", {"CUTLASS", "nvcc", "GPU"}),
+            ("emulated", {"CUTLASS", "g++"}),
+        )
+        if needs <= usable
+    )
+    return Examination(findings=findings, executors=executors)
+
+
+def _tool(part: str, find: Callable[[], str], without: Health) -> Finding:
+    try:
+        return Finding(part=part, health=Health.OK, detail=find())
+    except ToolNotFoundError as error:
+        return Finding(part=part, health=without, detail="not found", advice=str(error))
+
+
+def _gpu() -> Finding:
+    if not torch.cuda.is_available():
+        return Finding(
+            part="GPU",
+            health=Health.DEGRADED,
+            detail="PyTorch sees none",
+            advice="kernels are verified on the emulator and stay unmeasured; carry the run "
+            "folder to a GPU machine and call `cutegen resume RUN --executor cuda` there",
+        )
+    properties = torch.cuda.get_device_properties(0)
+    return Finding(
+        part="GPU",
+        health=Health.OK,
+        detail=f"{properties.name}, compute capability {properties.major}.{properties.minor}, "
+        f"{properties.total_memory / 2**30:.0f} GiB",
+    )
+
+
+def _program(name: str, advice: str) -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(part=name, health=Health.DEGRADED, detail="not found", advice=advice)
+    return Finding(part=name, health=Health.OK, detail=path)
