@@ -12,9 +12,14 @@ METHOD = "cuda-events/cold-l2/interleaved/v1"
 
 
 class Timing(Frozen):
-    """Device times of one kernel, in microseconds, one sample per call."""
+    """Device times of one kernel, in microseconds, one sample per call.
+
+    ``wall_us`` holds, for the same calls, the host's wall clock around the whole request
+    (flush, launch, wait, reply): no time to boast of, but one the kernel cannot forge.
+    """
 
     samples_us: tuple[float, ...]
+    wall_us: tuple[float, ...] = ()
     method: str = METHOD
 
     @cached_property

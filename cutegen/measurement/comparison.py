@@ -1,0 +1,110 @@
+"""Is the candidate faster than the incumbent, or did it only have luck?"""
+
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cutegen.frozen import Frozen
+from cutegen.measurement.timing import Timing
+
+MIN_GAIN = 0.01
+CONFIDENCE = 0.95
+_RESAMPLES = 2000
+_SEED = 0x5EED
+
+
+class Outcome(StrEnum):
+    """What the samples show."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_DIFFERENCE = "no-difference"
+
+
+class Comparison(Frozen):
+    """``ratio`` is the incumbent's median over the candidate's: above 1 means faster.
+
+    ``low`` and ``high`` bound it with 95 % confidence. ``sentence`` tells it to a reader.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    outcome: Outcome
+    sentence: str
+
+    @property
+    def faster(self) -> bool:
+        """Whether the candidate may replace the incumbent."""
+        return self.outcome is Outcome.FASTER
+
+
+def is_faster(candidate: Timing, incumbent: Timing, min_gain: float = MIN_GAIN) -> Comparison:
+    """Compare two timings by a bootstrap of the ratio of their medians.
+
+    Timings of one interleaved session have samples in pairs; whole rounds are then drawn,
+    which cancels whatever slowed both down in a round. Timings of unequal length are drawn
+    from independently. The generator's seed is fixed: equal samples, equal outcome.
+
+    FASTER takes both a gain of at least ``min_gain`` and an interval wholly above 1;
+    SLOWER an interval wholly below 1; everything else shows NO_DIFFERENCE.
+
+    Args:
+        candidate: The newcomer's timing.
+        incumbent: The timing of the kernel to be replaced.
+        min_gain: The least gain worth a change, as a fraction: 0.01 is 1 %.
+
+    Raises:
+        ValueError: The timings were taken by different methods, or one has no samples.
+    """
+    if candidate.method != incumbent.method:
+        raise ValueError(
+            f"timings by {candidate.method} and {incumbent.method} cannot be compared: "
+            "measure both kernels in one session"
+        )
+    if not candidate.samples_us or not incumbent.samples_us:
+        raise ValueError("a timing without samples cannot be compared")
+    ratios = _bootstrap(np.asarray(candidate.samples_us), np.asarray(incumbent.samples_us))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = (float(bound) for bound in np.quantile(ratios, (tail, 1 - tail)))
+    ratio = incumbent.median_us / candidate.median_us
+    if ratio >= 1 + min_gain and low > 1:
+        outcome = Outcome.FASTER
+    elif high < 1:
+        outcome = Outcome.SLOWER
+    else:
+        outcome = Outcome.NO_DIFFERENCE
+    return Comparison(
+        ratio=ratio,
+        low=low,
+        high=high,
+        outcome=outcome,
+        sentence=_sentence(outcome, ratio, low, high, min_gain),
+    )
+
+
+def _bootstrap(
+    candidate: NDArray[np.float64], incumbent: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Ratios of medians of resampled timings, shape (``_RESAMPLES``,)."""
+    generator = np.random.default_rng(_SEED)
+    drawn = generator.integers(0, candidate.size, (_RESAMPLES, candidate.size))
+    if incumbent.size == candidate.size:
+        drawn_incumbent = drawn
+    else:
+        drawn_incumbent = generator.integers(0, incumbent.size, (_RESAMPLES, incumbent.size))
+    medians = np.median(incumbent[drawn_incumbent], axis=1)
+    ratios: NDArray[np.float64] = medians / np.median(candidate[drawn], axis=1)
+    return ratios
+
+
+def _sentence(outcome: Outcome, ratio: float, low: float, high: float, min_gain: float) -> str:
+    figures = f"{ratio:.3f}× the incumbent's speed (95 % interval {low:.3f} to {high:.3f})"
+    if outcome is Outcome.FASTER:
+        return f"faster: {figures}"
+    if outcome is Outcome.SLOWER:
+        return f"slower: {figures}"
+    if low > 1:
+        return f"not worth a change: {figures}, a gain below {min_gain:.1%}"
+    return f"no difference that can be shown: {figures}"
