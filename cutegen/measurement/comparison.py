@@ -100,7 +100,7 @@ def _bootstrap(
 
 
 def _sentence(outcome: Outcome, ratio: float, low: float, high: float, min_gain: float) -> str:
-    figures = f"{ratio:.3f}× the incumbent's speed (95 % interval {low:.3f} to {high:.3f})"
+    figures = f"{ratio:.3f}x the incumbent's speed (95 % interval {low:.3f} to {high:.3f})"
     if outcome is Outcome.FASTER:
         return f"faster: {figures}"
     if outcome is Outcome.SLOWER:
