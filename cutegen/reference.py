@@ -1,16 +1,223 @@
 """The PyTorch reference as data: source text or a pickled module, loadable anywhere."""
 
-from typing import Literal
+import base64
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
+import cloudpickle
+import torch
+from torch import Tensor, nn
+
+from cutegen import kernelbench
+from cutegen.contained import contained
 from cutegen.frozen import Frozen
+from cutegen.spec_error import SpecError
+
+if TYPE_CHECKING:
+    from cutegen.spec import Case, KernelSpec
+
+_SMALL_INPUTS = 64 * 2**20  # bytes; larger inputs are never made only to look at their values
+
+
+class FunctionModule(nn.Module):
+    """A plain function as a module without state."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        """Keep the function."""
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: object) -> object:
+        """Call the function."""
+        return self.function(*args)
 
 
 class Reference(Frozen):
     """A PyTorch module in a form that travels with the spec.
 
     ``kind`` is ``source`` (a KernelBench-format file's text) or ``pickle`` (base64 of a
-    cloudpickled module).
+    cloudpickled module). ``seed`` is where parameters of a ``source`` start.
     """
 
     kind: Literal["source", "pickle"]
     text: str
+    seed: int = 0
+
+    def build(self) -> nn.Module:
+        """A fresh module on the CPU, with equal parameters on every machine.
+
+        Raises:
+            SpecError: The reference cannot be executed here.
+        """
+        if self.kind == "source":
+            return kernelbench.load(self.text, "the reference", self.seed).model
+        try:
+            module = cloudpickle.loads(base64.b64decode(self.text))
+        except Exception as error:
+            raise SpecError(
+                f"the pickled reference cannot be loaded here ({type(error).__name__}: {error}); "
+                "install what it imports"
+            ) from error
+        assert isinstance(module, nn.Module)
+        return module
+
+
+def pickled(module: nn.Module, seed: int = 0) -> Reference:
+    """A reference that carries a module, with the source of classes outside site-packages.
+
+    Raises:
+        SpecError: The module cannot be pickled.
+    """
+    carried = module.function if isinstance(module, FunctionModule) else type(module)
+    home = sys.modules.get(getattr(carried, "__module__", None) or "")
+    by_value = home is not None and not _is_installed(home.__dict__.get("__file__"))
+    try:
+        if home is not None and by_value:
+            cloudpickle.register_pickle_by_value(home)
+        data = cloudpickle.dumps(module)
+    except Exception as error:
+        raise SpecError(
+            f"{type(module).__name__} cannot be pickled ({type(error).__name__}: {error}); "
+            "write it as a KernelBench-format file instead"
+        ) from error
+    finally:
+        if home is not None and by_value:
+            cloudpickle.unregister_pickle_by_value(home)
+    return Reference(kind="pickle", text=base64.b64encode(data).decode(), seed=seed)
+
+
+def _is_installed(file: str | None) -> bool:
+    """Whether another process will find the same module by its name."""
+    if file is None:  # built in, or a notebook, whose functions cloudpickle carries anyway
+        return True
+    parts = Path(file).parts
+    return "site-packages" in parts or "dist-packages" in parts or "lib" in parts[:-1]
+
+
+def module_state(module: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers in ``state_dict`` order, with the buffers it leaves out."""
+    state: dict[str, Tensor] = {}
+    for prefix, child in module.named_modules(remove_duplicate=False):
+        dot = f"{prefix}." if prefix else ""
+        own = [*child.named_parameters(recurse=False), *child.named_buffers(recurse=False)]
+        state.update((f"{dot}{name}", tensor) for name, tensor in own)
+    return state
+
+
+@functools.lru_cache(maxsize=2)
+def _built(reference: Reference) -> nn.Module:
+    return reference.build()
+
+
+def state_values(spec: "KernelSpec") -> dict[str, Tensor]:
+    """Parameters and buffers as initialised, on the CPU, contiguous, by contract name."""
+    arguments = spec.timed.of("parameter", "buffer")
+    tensors = module_state(_built(spec.reference)).values()
+    return {
+        argument.name: tensor.detach().contiguous()
+        for argument, tensor in zip(arguments, tensors, strict=True)
+    }
+
+
+def sample_inputs(spec: "KernelSpec", case: "Case", seed: int = 0) -> dict[str, Tensor]:
+    """Valid values for the integer and bool inputs of a case, on the CPU, by contract name.
+
+    They are the reference's own where those are small enough to be made, repeated or cut
+    to the case's shape; in a scaled-down case they are wrapped at its smallest extent,
+    since they may be indices. Otherwise they are drawn from {0, 1}. Floating inputs are
+    the caller's to choose.
+    """
+    wanted = [tensor for tensor in case.of("input") if not tensor.dtype.is_floating]
+    if not wanted:
+        return {}
+    own = own_inputs(spec)
+    extents = [extent for tensor in case.tensors for extent in tensor.shape if extent > 1]
+    generator = torch.Generator().manual_seed(seed)
+    samples: dict[str, Tensor] = {}
+    for tensor in wanted:
+        if tensor.name in own:
+            flat = own[tensor.name].reshape(-1)
+            repeats = -(-tensor.numel // flat.numel())
+            values = flat.repeat(repeats)[: tensor.numel].reshape(tensor.shape)
+            if case.name != spec.timed.name and tensor.dtype.torch is not torch.bool:
+                values = values % min(extents, default=2)
+        else:
+            values = torch.randint(0, 2, tensor.shape, generator=generator)
+        samples[tensor.name] = values.to(tensor.dtype.torch)
+    return samples
+
+
+def own_inputs(spec: "KernelSpec") -> dict[str, Tensor]:
+    """The tensors that the reference's ``get_inputs`` makes, or none if they are large."""
+    arguments = spec.timed.of("input")
+    nbytes = sum(argument.nbytes for argument in arguments)
+    if spec.reference.kind != "source" or nbytes > _SMALL_INPUTS:
+        return {}
+    loaded = kernelbench.load(spec.reference.text, "the reference", spec.reference.seed)
+    with contained(spec.reference.seed):
+        given = kernelbench.call_get_inputs(loaded, "the reference")
+    tensors = [value for value in given if isinstance(value, Tensor)]
+    return {
+        argument.name: tensor.detach().cpu()
+        for argument, tensor in zip(arguments, tensors, strict=True)
+    }
+
+
+def evaluate(
+    spec: "KernelSpec",
+    tensors: Mapping[str, Tensor],
+    *,
+    precision: torch.dtype | None = None,
+) -> tuple[Tensor, ...]:
+    """Run the reference on given inputs, parameters and buffers, without gradients.
+
+    Args:
+        spec: The spec whose reference runs, with its own scalars.
+        tensors: Every input, parameter and buffer by contract name, all on one device,
+            where the reference then runs. None of them is changed.
+        precision: Upcast every floating tensor to this type first; None runs as given,
+            in the math mode that the caller has set.
+
+    Returns:
+        The outputs in order.
+    """
+    module = _built(spec.reference)
+    state_arguments = spec.timed.of("parameter", "buffer")
+
+    def cast(tensor: Tensor) -> Tensor:
+        floating = precision is not None and tensor.is_floating_point()
+        return tensor.to(precision) if floating else tensor
+
+    state = {
+        key: cast(tensors[argument.name]).clone()  # batch norm updates its buffers in place
+        if argument.role == "buffer"
+        else cast(tensors[argument.name])
+        for key, argument in zip(module_state(module), state_arguments, strict=True)
+    }
+    scalars: dict[str, object] = {scalar.name: scalar.value for scalar in spec.scalars}
+    args = [
+        scalars[argument.name] if argument.name in scalars else cast(tensors[argument.name])
+        for argument in spec.arguments
+    ]
+    device = next(iter(tensors.values())).device
+    with contained(), torch.no_grad(), torch.device(device):  # for tensors made in forward
+        if precision is not None:
+            torch.set_default_dtype(precision)
+        outputs = torch.func.functional_call(module, state, tuple(args), tie_weights=False)
+    return as_outputs(outputs)
+
+
+def as_outputs(outputs: object) -> tuple[Tensor, ...]:
+    """What ``forward`` returned as a tuple of tensors.
+
+    Raises:
+        SpecError: It is neither a tensor nor a flat tuple or list of tensors.
+    """
+    flat = outputs if isinstance(outputs, tuple | list) else (outputs,)
+    if not flat or not all(isinstance(output, Tensor) for output in flat):
+        kinds = ", ".join(type(output).__name__ for output in flat) or "nothing"
+        raise SpecError(f"forward must return a tensor or a tuple of tensors, but returns {kinds}")
+    return tuple(flat)

@@ -1,8 +1,10 @@
 """KernelSpec: everything CuTeGen needs to know about the function to be replaced."""
 
 import hashlib
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import torch
@@ -10,6 +12,7 @@ from pydantic import JsonValue
 
 from cutegen.frozen import Frozen
 from cutegen.reference import Reference
+from cutegen.spec_error import SpecError as SpecError  # noqa: PLC0414 - offered here too
 
 
 class DType(StrEnum):
@@ -128,9 +131,12 @@ class Case(Frozen):
 class TracedOp(Frozen):
     """One ATen operation of the traced reference, in execution order.
 
-    ``args`` and ``kwargs`` hold JSON; a reference to another value is ``{"ref": name}``,
-    where the name is an input, a scalar, a state tensor or an earlier operation.
-    ``shape`` is the shape of the result at the timed case.
+    ``op`` is an ATen overload such as ``aten.mul.Tensor``, or ``getitem`` for one of several
+    results. ``args`` and ``kwargs`` hold JSON: a reference to another value is
+    ``{"ref": name}``, where the name is an input, a scalar, a state tensor or an earlier
+    operation; an extent is ``{"size": formula}`` over fields of the contract, such as
+    ``x_shape[0]``; dtypes are names; infinities and NaN are the strings of ``str(float)``.
+    ``shape`` is the shape of the result (the first, if several) at the timed case.
     """
 
     name: str
@@ -146,7 +152,9 @@ class KernelSpec(Frozen):
 
     ``arguments`` are those of ``forward`` in order, at the timed shapes. ``timed`` is the
     case that is measured (and checked too); ``checks`` are scaled-down cases of the same
-    rank, at least two of which are no multiple of a power-of-two tile.
+    rank, at least two of which are no multiple of a power-of-two tile wherever the
+    reference allows it. ``trace`` holds what the outputs depend on, and is empty for code
+    that cannot be traced; ``results`` names, per output, the traced value it is.
     """
 
     name: str
@@ -157,6 +165,81 @@ class KernelSpec(Frozen):
     kernel_class: KernelClass
     math_mode: MathMode
     trace: tuple[TracedOp, ...]
+    results: tuple[str, ...] = ()
+
+    @classmethod
+    def from_kernelbench(
+        cls,
+        path: str | Path,
+        *,
+        name: str | None = None,
+        math_mode: str = "fp32",
+        check_shapes: Sequence[Sequence[Sequence[int]]] | None = None,
+        seed: int = 0,
+    ) -> "KernelSpec":
+        """Derive a spec from a KernelBench-format file, which is executed.
+
+        Args:
+            path: A file with ``Model``, ``get_inputs`` and, if needed, ``get_init_inputs``.
+            name: What to call it; the file's stem by default.
+            math_mode: The arithmetic allowed, a value of ``MathMode``.
+            check_shapes: Per check, one shape for each tensor input; derived if None.
+            seed: Where parameters start.
+
+        Raises:
+            SpecError: The reference is refused, with the reason and what to do.
+        """
+        from cutegen.derivation import from_file  # noqa: PLC0415 - needs these nouns
+
+        return from_file(path, name=name, math_mode=math_mode, check_shapes=check_shapes, seed=seed)
+
+    @classmethod
+    def from_module(
+        cls,
+        module: torch.nn.Module,
+        inputs: Sequence[object],
+        *,
+        name: str | None = None,
+        math_mode: str = "fp32",
+        check_shapes: Sequence[Sequence[Sequence[int]]] | None = None,
+        seed: int = 0,
+    ) -> "KernelSpec":
+        """Derive a spec from a module and the inputs it is to be timed on.
+
+        The module is pickled into the spec as it is, parameters and all; of the inputs only
+        shapes, dtypes and scalar values are kept. The other arguments are those of
+        ``from_kernelbench``.
+
+        Raises:
+            SpecError: The reference is refused, with the reason and what to do.
+        """
+        from cutegen.derivation import from_object  # noqa: PLC0415 - needs these nouns
+
+        return from_object(
+            module, inputs, name=name, math_mode=math_mode, check_shapes=check_shapes, seed=seed
+        )
+
+    @classmethod
+    def from_callable(
+        cls,
+        function: Callable[..., object],
+        inputs: Sequence[object],
+        *,
+        name: str | None = None,
+        math_mode: str = "fp32",
+        check_shapes: Sequence[Sequence[Sequence[int]]] | None = None,
+        seed: int = 0,
+    ) -> "KernelSpec":
+        """Derive a spec from a function of tensors, like ``from_module``.
+
+        Raises:
+            SpecError: The reference is refused, with the reason and what to do.
+        """
+        from cutegen.derivation import from_object  # noqa: PLC0415 - needs these nouns
+
+        return from_object(
+            function, inputs, name=name, math_mode=math_mode, check_shapes=check_shapes, seed=seed
+        )
 
     @cached_property
     def id(self) -> str:
