@@ -1,0 +1,129 @@
+"""The baseline worker: PyTorch's own time for a reference, in a clean process.
+
+It is started by ``cutegen.measurement.baselines`` and answers the same kind of requests as
+the candidate's worker. It makes its inputs itself, so no candidate ever shares memory with
+it, and it measures the device's ceilings, since it has PyTorch loaded and nothing to hide.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from cutegen.execution.serving import Message, confine, serve
+from cutegen.measurement.ceilings import measure_ceilings
+from cutegen.measurement.math_mode import set_math_mode
+from cutegen.reference import sample_inputs
+from cutegen.spec import KernelSpec, MathMode, ScalarArg
+from cutegen.verification.inputs import Distribution, draw
+
+_LEAST_FLUSH = 256 << 20  # bytes; the same as the candidate's worker writes
+_AUTOCAST = {MathMode.BF16: torch.bfloat16, MathMode.FP16: torch.float16}
+
+
+class _Baseline:
+    """One reference on one device."""
+
+    def __init__(self, index: int) -> None:
+        self._device = torch.device("cuda", index)
+        torch.cuda.set_device(self._device)
+        properties = torch.cuda.get_device_properties(self._device)
+        size = max(2 * properties.L2_cache_size, _LEAST_FLUSH)
+        self._flush = torch.empty(size, dtype=torch.uint8, device=self._device)
+        self._start = torch.cuda.Event(enable_timing=True)
+        self._stop = torch.cuda.Event(enable_timing=True)
+        self._forward: Callable[[], object]
+
+    def describe(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """What device this is, and what runs on it."""
+        properties = torch.cuda.get_device_properties(self._device)
+        return {
+            "gpu": properties.name,
+            "uuid": str(properties.uuid),
+            "compute_capability": f"{properties.major}.{properties.minor}",
+            "multiprocessors": properties.multi_processor_count,
+            "memory_bytes": properties.total_memory,
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda,
+        }
+
+    def ceilings(self, request: Message) -> Message:
+        """Measure the device's ceilings. Ask before ``load``: it sets the math mode."""
+        return {
+            "ceilings": measure_ceilings(self._device, request["driver"]).model_dump(mode="json")
+        }
+
+    def load(self, request: Message) -> Message:
+        """Build the reference and its inputs on the device, and call it once."""
+        spec = KernelSpec.model_validate(request["spec"])
+        set_math_mode(spec.math_mode)
+        module = spec.reference.build().to(self._device)
+        call = torch.compile(module) if request["variant"] == "compile" else module
+        arguments = _arguments(spec, request["seed"], self._device)
+        cast = _AUTOCAST.get(spec.math_mode)
+
+        def forward() -> object:
+            if cast is None:
+                return call(*arguments)
+            with torch.autocast("cuda", cast):
+                return call(*arguments)
+
+        self._forward = forward
+        with torch.no_grad():
+            try:
+                forward()
+            except RuntimeError:
+                # Some references make tensors in forward and leave the device to the default.
+                torch.set_default_device(self._device)
+                forward()
+            torch.cuda.synchronize()
+        return {}
+
+    def sample(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """Time one call on a cold L2, in microseconds, as the candidate's worker does."""
+        with torch.no_grad():
+            self._flush.zero_()
+            self._start.record()
+            output = self._forward()
+            self._stop.record()
+            self._stop.synchronize()
+        stopped = time.perf_counter()
+        torch.cuda.synchronize()
+        residual = (time.perf_counter() - stopped) * 1e6
+        del output  # only now: freeing is not part of the call
+        return {"us": self._start.elapsed_time(self._stop) * 1e3, "residual_us": residual}
+
+
+def _arguments(spec: KernelSpec, seed: int, device: torch.device) -> tuple[Tensor | float, ...]:
+    """The arguments of ``forward`` in order, at the timed shapes."""
+    case = spec.timed.model_copy(update={"tensors": spec.timed.of("input")})
+    tensors = draw(case, Distribution.NORMAL, seed, device, state={}, integers={})
+    given = {name: values.to(device) for name, values in sample_inputs(spec, case, seed).items()}
+    tensors.update(given)
+    return tuple(
+        argument.value if isinstance(argument, ScalarArg) else tensors[argument.name]
+        for argument in spec.arguments
+    )
+
+
+def main(argument: str) -> None:
+    """Serve requests until the parent closes the socket. ``argument`` is JSON."""
+    settings = json.loads(argument)
+    confine(settings)
+
+    def start() -> dict[str, Callable[[Message], Message]]:
+        baseline = _Baseline(settings["device"])
+        return {
+            "describe": baseline.describe,
+            "ceilings": baseline.ceilings,
+            "load": baseline.load,
+            "sample": baseline.sample,
+        }
+
+    with contextlib.redirect_stdout(sys.stderr):
+        # The reference is the user's code and may raise anything.
+        serve(settings["channel"], start, (Exception,))

@@ -1,0 +1,99 @@
+"""The parent's end of the baseline workers: PyTorch eager, and ``torch.compile``."""
+
+from typing import Literal, Self
+
+from pydantic import JsonValue
+
+from cutegen.execution.process import WorkerEndedError, WorkerProcess
+from cutegen.measurement.ceilings import Ceilings, cached_ceilings
+from cutegen.measurement.environment import cache_folder, driver_version
+from cutegen.measurement.sampling import SampleFailedError
+from cutegen.spec import KernelSpec
+
+Variant = Literal["eager", "compile"]
+
+_MODULE = "cutegen.measurement.baseline"
+_LOAD_TIMEOUT_S = 300.0  # torch.compile of a large reference takes minutes
+
+
+class BaselineError(RuntimeError):
+    """PyTorch itself cannot run the reference on this device; the message says why."""
+
+
+class Baseline:
+    """One baseline process, which is a ``TimedWorker``. Close it, or use it in ``with``."""
+
+    def __init__(self, device: int = 0, timeout_s: float = 60.0) -> None:
+        """Start the process on a CUDA device.
+
+        Args:
+            device: CUDA device index.
+            timeout_s: Limit of one timed call.
+
+        Raises:
+            BaselineError: The process did not come up; the message holds its own words.
+        """
+        self._timeout_s = timeout_s
+        try:
+            self._process = WorkerProcess(None, device=device, module=_MODULE)
+        except (WorkerEndedError, RuntimeError) as error:
+            notes = "\n".join(getattr(error, "__notes__", ()))
+            raise BaselineError(f"the PyTorch baseline did not start: {error}\n{notes}") from error
+        self.facts: dict[str, JsonValue] = self._ask("describe", self._timeout_s)
+
+    def __enter__(self) -> Self:
+        """The process is already up."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        self.close()
+
+    def ceilings(self) -> Ceilings:
+        """The device's ceilings, from the cache or measured now. Call it before ``load``.
+
+        Raises:
+            BaselineError: They could not be measured.
+        """
+        driver = driver_version()
+
+        def measure() -> Ceilings:
+            reply = self._ask("ceilings", _LOAD_TIMEOUT_S, driver=driver)
+            return Ceilings.model_validate(reply["ceilings"])
+
+        return cached_ceilings(cache_folder() / "ceilings", str(self.facts["gpu"]), driver, measure)
+
+    def load(self, spec: KernelSpec, variant: Variant = "eager", seed: int = 0) -> None:
+        """Build the reference on the device; from then on ``sample`` times it.
+
+        Raises:
+            BaselineError: The reference does not run there, for want of memory for example.
+        """
+        self._ask(
+            "load", _LOAD_TIMEOUT_S, spec=spec.model_dump(mode="json"), variant=variant, seed=seed
+        )
+
+    def sample(self) -> float:
+        """Time one call on a cold L2, in microseconds.
+
+        Raises:
+            SampleFailedError: The call failed or did not end in time.
+        """
+        try:
+            return float(self._ask("sample", self._timeout_s)["us"])
+        except BaselineError as error:
+            raise SampleFailedError(str(error)) from error
+
+    def close(self) -> None:
+        """Kill the process group."""
+        self._process.close()
+
+    def _ask(self, operation: str, timeout_s: float, **fields: object) -> dict[str, JsonValue]:
+        try:
+            reply = self._process.ask(operation, timeout_s, **fields)
+        except WorkerEndedError as error:
+            log = self._process.close()
+            raise BaselineError(f"the PyTorch baseline: {error}\n{log[-2000:]}") from error
+        if reply["error"]:
+            raise BaselineError(f"the PyTorch baseline failed in {operation}: {reply['error']}")
+        return {name: value for name, value in reply.items() if name != "error"}

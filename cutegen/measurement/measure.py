@@ -1,0 +1,139 @@
+"""Measuring a verified candidate: interleaved timings, and three reasons not to believe them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from statistics import median
+
+from filelock import FileLock
+from pydantic import JsonValue
+
+from cutegen.measurement.baselines import Baseline
+from cutegen.measurement.ceilings import Ceilings
+from cutegen.measurement.environment import cache_folder, device_state, record
+from cutegen.measurement.roofline import refusal, roofline
+from cutegen.measurement.sampling import (
+    LEAST_SAMPLES,
+    WARM_UP_S,
+    SampleFailedError,
+    TimedWorker,
+    interleave,
+)
+from cutegen.measurement.timing import Measurement, MeasurementState, Timing
+from cutegen.spec import KernelSpec
+
+CANDIDATE = "candidate"
+INCUMBENT = "incumbent"
+EAGER = "eager"
+_WALL_MARGIN_US = 300.0  # what Python and the socket may differ by from call to call
+
+
+@contextmanager
+def exclusive(device: int) -> Iterator[None]:
+    """Keep every other CuTeGen process off a device while times are taken on it."""
+    folder = cache_folder() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / f"gpu-{device}.lock"):
+        yield
+
+
+def measure_candidate(
+    spec: KernelSpec,
+    *,
+    candidate: TimedWorker,
+    eager: Baseline,
+    ceilings: Ceilings,
+    incumbent: TimedWorker | None = None,
+    more_baselines: Mapping[str, TimedWorker] | None = None,
+    samples: int = LEAST_SAMPLES,
+    warm_up_s: float = WARM_UP_S,
+    device: int = 0,
+) -> Measurement:
+    """Time a candidate with its incumbent and PyTorch, by turns, alone on the device.
+
+    Args:
+        spec: What the candidate implements.
+        candidate: Its worker, loaded with the timed case.
+        eager: The loaded eager baseline on the same device.
+        ceilings: The device's ceilings (``eager.ceilings()``, asked for before loading).
+        incumbent: The worker of the kernel to be beaten.
+        more_baselines: Other loaded baselines by name, such as ``compile``.
+        samples: Rounds, at least 50.
+        warm_up_s: Seconds of warm-up per worker.
+        device: CUDA device index.
+
+    Returns:
+        MEASURED with all timings, or REFUSED with the reason and, for a time that is not
+        believed, with the timings that led to it. Never raises for what a kernel did.
+    """
+    workers: dict[str, TimedWorker] = {CANDIDATE: candidate, EAGER: eager}
+    if incumbent is not None:
+        workers[INCUMBENT] = incumbent
+    workers |= more_baselines or {}
+    environment = record(eager.facts)
+    uuid = str(eager.facts.get("uuid", ""))
+    with exclusive(device):
+        environment["before"] = device_state(uuid)
+        try:
+            timings = interleave(workers, samples, warm_up_s=warm_up_s)
+        except SampleFailedError as error:
+            return Measurement(
+                state=MeasurementState.REFUSED, reason=str(error), environment=environment
+            )
+        environment["after"] = device_state(uuid)
+    return judge(spec, timings, ceilings, environment)
+
+
+def judge(
+    spec: KernelSpec,
+    timings: Mapping[str, Timing],
+    ceilings: Ceilings,
+    environment: dict[str, JsonValue],
+) -> Measurement:
+    """Turn interleaved timings into a measurement, or refuse to believe them.
+
+    Args:
+        spec: What was measured.
+        timings: By name: ``candidate``, perhaps ``incumbent``, and the baselines.
+        ceilings: The device's ceilings.
+        environment: What the numbers depend on.
+    """
+    candidate = timings[CANDIDATE]
+    reason = refusal(spec, candidate, ceilings) or hidden_work(candidate, timings.get(EAGER))
+    return Measurement(
+        state=MeasurementState.REFUSED if reason else MeasurementState.MEASURED,
+        reason=reason,
+        candidate=candidate,
+        incumbent=timings.get(INCUMBENT),
+        baselines={
+            name: timing for name, timing in timings.items() if name not in (CANDIDATE, INCUMBENT)
+        },
+        roofline=roofline(spec, candidate, ceilings),
+        environment=environment,
+    )
+
+
+def hidden_work(candidate: Timing, baseline: Timing | None) -> str:
+    """Why the candidate's events and our own clock disagree, or an empty string.
+
+    A request costs more wall clock than its events show: flush, launch, synchronisation,
+    reply. The baseline pays the same price in the same rounds. If the candidate pays more by
+    300 µs and by half of its own time, then it works where the events do not look: on
+    another stream, or in a thread of the host.
+    """
+    if baseline is None or not candidate.wall_us or not baseline.wall_us:
+        return ""
+    own, usual = _overhead_us(candidate), _overhead_us(baseline)
+    excess = own - usual
+    if excess <= max(_WALL_MARGIN_US, candidate.median_us / 2):
+        return ""
+    return (
+        f"the events show {candidate.median_us:.1f} µs, but a call keeps the host waiting for "
+        f"{own:.0f} µs more, where PyTorch's takes {usual:.0f} µs more: work is done off the "
+        "launch stream, so this time is refused"
+    )
+
+
+def _overhead_us(timing: Timing) -> float:
+    """Median of the wall clock beyond the events, in microseconds."""
+    pairs = zip(timing.wall_us, timing.samples_us, strict=True)
+    return median(wall - device for wall, device in pairs)
