@@ -1,0 +1,272 @@
+"""The parent's end of a worker process: starting it, asking it, and ending it for certain."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from enum import StrEnum
+from pathlib import Path
+from select import select
+from typing import Any, Self
+
+import cutegen
+
+_BOOT = "import sys; sys.path.insert(0, sys.argv[2]); from {module} import main; main(sys.argv[1])"
+_CANDIDATE_WORKER = "cutegen.execution.worker"
+_START_TIMEOUT_S = 120.0  # creating a CUDA context on a busy machine takes its time
+_LOG_HALF = 32 << 10
+_REPLY_LIMIT = 1 << 20
+_FILE_SIZE_LIMIT = 64 << 20
+_CPU_LIMIT_S = 3600
+_ENVIRONMENT = ("PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH")
+_ENVIRONMENT_PREFIXES = ("CUDA_", "NVIDIA_", "CUTEGEN_EMU_")
+
+
+class Ending(StrEnum):
+    """How a worker came to its end before it answered."""
+
+    DEADLINE = "deadline"
+    SIGNAL = "signal"
+    EXIT = "exit"
+    GARBLED = "garbled"  # something that is no reply was written to the channel
+
+
+class WorkerEndedError(RuntimeError):
+    """The worker gave no answer; ``detail`` is the signal number, exit status or deadline."""
+
+    def __init__(self, ending: Ending, operation: str, detail: float) -> None:
+        """Keep the facts beside the message."""
+        super().__init__(f"the worker ended during {operation} ({ending.value} {detail:g})")
+        self.ending = ending
+        self.operation = operation
+        self.detail = detail
+
+
+class BoundedLog:
+    """Drains a pipe for as long as it is open; keeps its first and its last 32 KiB."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Start draining ``descriptor``, which the log owns from now on."""
+        self._descriptor = descriptor
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self._dropped = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._drain, name="cutegen-log", daemon=True)
+        self._thread.start()
+
+    def _drain(self) -> None:
+        while True:
+            ready, _, _ = select([self._descriptor], [], [], 0.1)
+            if ready:
+                chunk = os.read(self._descriptor, 1 << 16)
+                if not chunk:
+                    break
+                self._keep(chunk)
+            elif self._stop.is_set():
+                break
+        os.close(self._descriptor)
+
+    def _keep(self, chunk: bytes) -> None:
+        room = _LOG_HALF - len(self._head)
+        self._head += chunk[:room]
+        rest = chunk[max(room, 0) :]
+        if rest:
+            self._tail.append(rest)
+            self._tail_size += len(rest)
+        while self._tail and self._tail_size - len(self._tail[0]) >= _LOG_HALF:
+            gone = self._tail.popleft()
+            self._tail_size -= len(gone)
+            self._dropped += len(gone)
+
+    def close(self) -> str:
+        """Take what is left in the pipe, stop draining, and return the text."""
+        self._stop.set()
+        self._thread.join(timeout=2.0)
+        tail = b"".join(self._tail)
+        dropped = self._dropped + max(0, len(tail) - _LOG_HALF)
+        middle = f"\n[{dropped} bytes left out]\n".encode() if dropped else b""
+        return (bytes(self._head) + middle + tail[-_LOG_HALF:]).decode(errors="replace")
+
+
+class WorkerProcess:
+    """One fresh worker in a session and process group of its own.
+
+    Use it as a context manager: on the way out the whole group is killed, whatever the
+    candidate may have started.
+    """
+
+    def __init__(
+        self,
+        arena: int | None,
+        *,
+        cudart: str = "",
+        device: int = 0,
+        memory_limit: int = 0,
+        module: str = _CANDIDATE_WORKER,
+    ) -> None:
+        """Start the process.
+
+        Args:
+            arena: File descriptor of the shared arena; None for a worker without one.
+            cudart: Path of libcudart; empty for a worker on emulated memory.
+            device: CUDA device index.
+            memory_limit: Address-space limit in bytes; 0 for none (CUDA maps a great deal).
+            module: Whose ``main`` the process runs.
+
+        Raises:
+            WorkerEndedError: The process did not come up.
+            RuntimeError: It came up without its device; the message says why.
+        """
+        ours, theirs = socket.socketpair()
+        read_log, write_log = os.pipe()
+        limits = {
+            "RLIMIT_CORE": 0,
+            "RLIMIT_FSIZE": _FILE_SIZE_LIMIT,
+            "RLIMIT_CPU": _CPU_LIMIT_S,
+        }
+        if memory_limit:
+            limits["RLIMIT_AS"] = memory_limit
+        settings = {
+            "parent": os.getpid(),
+            "channel": theirs.fileno(),
+            "arena": arena,
+            "cudart": cudart,
+            "device": device,
+            "limits": limits,
+        }
+        # A candidate needs no site packages: their start-up hooks cost more than the worker.
+        environment = _environment()
+        flags = ["-I", "-S"]
+        if module != _CANDIDATE_WORKER:
+            flags = ["-P"]
+            environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+        root = str(Path(cutegen.__file__).resolve().parents[1])
+        try:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    *flags,
+                    "-c",
+                    _BOOT.format(module=module),
+                    json.dumps(settings),
+                    root,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=write_log,
+                stderr=write_log,
+                pass_fds=(theirs.fileno(), *(() if arena is None else (arena,))),
+                env=environment,
+                start_new_session=True,
+            )
+        finally:
+            theirs.close()
+            os.close(write_log)
+        self._channel = ours
+        self._pending = b""
+        self._log = BoundedLog(read_log)
+        self._text: str | None = None
+        try:
+            reply = self._reply("start", _START_TIMEOUT_S)
+        except WorkerEndedError as error:
+            error.add_note(self.close())
+            raise
+        if reply["error"]:
+            self.close()
+            raise RuntimeError(f"the worker process cannot use its device: {reply['error']}")
+
+    def __enter__(self) -> Self:
+        """The process is already up."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """Process id, which is also the id of its process group."""
+        return self._process.pid
+
+    def ask(self, operation: str, timeout_s: float, **fields: object) -> dict[str, Any]:
+        """Send one request and wait for its reply.
+
+        Raises:
+            WorkerEndedError: There is no reply, and the process group is gone.
+        """
+        request = json.dumps({"op": operation, **fields}).encode() + b"\n"
+        try:
+            self._channel.settimeout(timeout_s)
+            self._channel.sendall(request)
+        except OSError:
+            raise self._end(operation, timeout_s) from None
+        return self._reply(operation, timeout_s)
+
+    def _reply(self, operation: str, timeout_s: float) -> dict[str, Any]:
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._pending:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._kill()
+                raise WorkerEndedError(Ending.DEADLINE, operation, timeout_s)
+            self._channel.settimeout(left)
+            try:
+                chunk = self._channel.recv(1 << 16)
+            except TimeoutError:
+                continue
+            except OSError:
+                chunk = b""
+            if not chunk or len(self._pending) > _REPLY_LIMIT:
+                raise self._end(operation, timeout_s)
+            self._pending += chunk
+        line, _, self._pending = self._pending.partition(b"\n")
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict) or "error" not in reply:
+            self._kill()
+            raise WorkerEndedError(Ending.GARBLED, operation, 0)
+        return reply
+
+    def _end(self, operation: str, timeout_s: float) -> WorkerEndedError:
+        """Say how the process ended, once its channel is closed."""
+        try:
+            status = self._process.wait(timeout=min(timeout_s, 5.0))
+        except subprocess.TimeoutExpired:  # it closed the channel and lives on
+            self._kill()
+            return WorkerEndedError(Ending.GARBLED, operation, 0)
+        self._kill()
+        if status < 0:
+            return WorkerEndedError(Ending.SIGNAL, operation, -status)
+        return WorkerEndedError(Ending.EXIT, operation, status)
+
+    def _kill(self) -> None:
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # the whole group has gone already
+        self._process.wait()
+
+    def close(self) -> str:
+        """Kill the process group; returns what the candidate printed, bounded."""
+        if self._text is None:
+            self._channel.close()
+            self._kill()
+            self._text = self._log.close()
+        return self._text
+
+
+def _environment() -> dict[str, str]:
+    """What a candidate may know of our environment: nothing secret is in it."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_PREFIXES)
+    }

@@ -1,0 +1,241 @@
+"""A candidate loaded in its worker process, with an arena that both sides map."""
+
+import base64
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from pydantic import JsonValue
+from torch import Tensor
+
+from cutegen.execution.failures import ended_worker, failed_launch
+from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespasses, view
+from cutegen.execution.process import WorkerEndedError, WorkerProcess
+from cutegen.kernel import args_structure, fill_args
+from cutegen.measurement.sampling import SampleFailedError
+from cutegen.spec import Case, KernelSpec
+from cutegen.status import Status
+from cutegen.verification.poison import same_bits
+from cutegen.verification.session import CaseRun, Failure
+
+_EMULATED_ELEMENTS = 1 << 20
+_EMULATED_OPERATIONS = 1 << 26
+_HOST_MEMORY = 8 << 30  # what an emulated candidate may use beside its arena
+
+
+class WorkerSession:
+    """Runs cases of one candidate; implements the ladder's ``Session``.
+
+    Use it as a context manager. It takes the arena over and closes it.
+    """
+
+    def __init__(
+        self,
+        spec: KernelSpec,
+        library: Path,
+        arena: Arena,
+        *,
+        timeout_s: float,
+        cudart: str = "",
+        device: int = 0,
+    ) -> None:
+        """Keep what is needed; the process starts with ``start``.
+
+        Args:
+            spec: The contract.
+            library: Shared object that exports ``cutegen_launch``.
+            arena: Memory large enough for every case that will be run.
+            timeout_s: Limit for loading, and for each launch.
+            cudart: Path of libcudart; empty on the emulator.
+            device: CUDA device index.
+        """
+        self._spec = spec
+        self._library = library
+        self._arena = arena
+        self._timeout_s = timeout_s
+        self._cudart = cudart
+        self._device_index = device
+        self._process: WorkerProcess | None = None
+        self._broken: Failure | None = None
+        self.facts: dict[str, JsonValue] = {}
+        self.residuals_us: list[float] = []
+
+    @property
+    def emulated(self) -> bool:
+        """Whether the candidate runs on the CPU."""
+        return not self._cudart
+
+    @property
+    def name(self) -> str:
+        """The executor's name."""
+        return "emulated" if self.emulated else "cuda"
+
+    @property
+    def device(self) -> torch.device:
+        """Where the arena lies."""
+        return self._arena.memory.device
+
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        """Thread orders: the emulator's, or whatever the hardware does."""
+        return ("fifo", "reverse", "random") if self.emulated else ("hardware",)
+
+    def runs_timed_case(self, case: Case) -> bool:
+        """Always on a GPU; on the emulator only when it is small."""
+        return not self.emulated or small_enough_to_emulate(case)
+
+    def __enter__(self) -> Self:
+        """Start the worker and load the candidate; a failure shows in the first run."""
+        try:
+            self._process = WorkerProcess(
+                self._arena.descriptor,
+                cudart=self._cudart,
+                device=self._device_index,
+                memory_limit=_HOST_MEMORY + self._arena.memory.numel() if self.emulated else 0,
+            )
+            self._load(self._process)
+        except WorkerEndedError as error:
+            self._break(error)
+        except RuntimeError as error:
+            self._broken = Failure(status=Status.ENVIRONMENT, summary=str(error))
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the worker and give the memory back."""
+        self.close()
+
+    def close(self) -> None:
+        """End the worker's process group, then free the arena. Views of it become invalid."""
+        if self._process is not None:
+            self._process.close()
+        self._arena.close()
+
+    def _load(self, process: WorkerProcess) -> None:
+        reply = self._ask_to_load(process)
+        if "cudaIpcOpenMemHandle" in reply["error"] and isinstance(self._arena, CudaArena):
+            self._arena.use_mirror()
+            reply = self._ask_to_load(process)
+        if not self.emulated:
+            self.facts["memory"] = "ipc" if self._arena.ipc_handle else "copied"
+        if reply["error"] == "missing-entry-point":
+            self._broken = Failure(
+                status=Status.LAUNCH_ERROR,
+                summary="the candidate exports no cutegen_launch",
+                hints=('define `extern "C" cudaError_t cutegen_launch(CutegenArgs const* a)`',),
+            )
+        elif reply["error"]:
+            self._broken = Failure(
+                status=Status.LAUNCH_ERROR,
+                summary=f"the candidate cannot be loaded: {reply['error']}",
+                hints=("every function that is called must be defined in the candidate",),
+            )
+
+    def _ask_to_load(self, process: WorkerProcess) -> dict[str, Any]:
+        return process.ask(
+            "load", self._timeout_s, library=str(self._library), ipc=self._arena.ipc_handle
+        )
+
+    def run(self, case: Case, inputs: Mapping[str, Tensor], schedule: str) -> CaseRun:
+        """Poison the outputs, launch once, and look at everything it may have touched."""
+        if self._broken is not None or self._process is None:
+            return CaseRun(failure=self._broken)
+        layout, memory = Layout(case), self._arena.memory
+        prepare(memory, layout, inputs)
+        self._arena.to_worker()
+        try:
+            reply = self._process.ask("launch", self._timeout_s, **self._request(layout, schedule))
+        except WorkerEndedError as error:
+            return CaseRun(failure=self._break(error))
+        failure = failed_launch(reply)
+        if failure is not None:
+            # After an error the context may be lost: nothing more is asked of this process.
+            log = self._process.close()
+            self._broken = failure.model_copy(update={"log": log})
+            return CaseRun(failure=self._broken)
+        self._arena.from_worker()
+        written = [
+            f"{where.changed} bytes {where.side} of {where.tensor}, the nearest "
+            f"{where.distance} bytes away"
+            for where in trespasses(memory, layout)
+        ]
+        if not reply["workspace_intact"]:
+            written.append(f"outside the workspace of {reply['workspace_bytes']} bytes")
+        return CaseRun(
+            outputs={t.name: view(memory, layout, t) for t in case.of("output")},
+            trespasses=tuple(written),
+            modified=tuple(
+                tensor.name
+                for tensor in case.of("input", "parameter", "buffer")
+                if not same_bits(view(memory, layout, tensor), inputs[tensor.name])
+            ),
+        )
+
+    def sample(self) -> float:
+        """Time the last launch again, on a cold L2, in microseconds.
+
+        Raises:
+            SampleFailedError: The call failed, crashed or did not end in time.
+        """
+        if self._broken is not None or self._process is None:
+            raise SampleFailedError(self._broken.summary if self._broken else "not started")
+        try:
+            reply = self._process.ask("sample", self._timeout_s)
+        except WorkerEndedError as error:
+            raise SampleFailedError(self._break(error).summary) from error
+        failure = failed_launch(reply)
+        if failure is not None:
+            self._broken = failure
+            raise SampleFailedError(failure.summary)
+        self.residuals_us.append(float(reply["residual_us"]))
+        return float(reply["us"])
+
+    def read_outputs(self, case: Case) -> dict[str, Tensor]:
+        """The outputs as the last launch or sample left them."""
+        self._arena.from_worker()
+        layout = Layout(case)
+        return {t.name: view(self._arena.memory, layout, t) for t in case.of("output")}
+
+    def _request(self, layout: Layout, schedule: str) -> dict[str, object]:
+        """The packed arguments, and where the worker patches its own addresses in."""
+        structure = args_structure(self._spec)
+        offset = {name: getattr(structure, name).offset for name, *_ in structure._fields_}
+        packed = bytes(fill_args(self._spec, layout.case, dict.fromkeys(layout.offsets, 0)))
+        return {
+            "arguments": base64.b64encode(packed).decode(),
+            "pointers": [[offset[name], at] for name, at in layout.offsets.items()],
+            "stream": offset["stream"],
+            "workspace": offset["workspace"],
+            "workspace_bytes": offset["workspace_bytes"],
+            "environment": {"CUTEGEN_EMU_ORDER": schedule} if self.emulated else {},
+        }
+
+    def _break(self, error: WorkerEndedError) -> Failure:
+        log = self._process.close() if self._process is not None else ""
+        self._broken = ended_worker(error, log, emulated=self.emulated)
+        return self._broken
+
+
+def small_enough_to_emulate(case: Case) -> bool:
+    """Whether the emulator can run a case in seconds.
+
+    Multiplications are bounded by every output element times the widest extent.
+    """
+    elements = sum(tensor.numel for tensor in case.tensors)
+    outputs = sum(tensor.numel for tensor in case.of("output"))
+    widest = max((extent for tensor in case.tensors for extent in tensor.shape), default=1)
+    return elements <= _EMULATED_ELEMENTS and outputs * widest <= _EMULATED_OPERATIONS
+
+
+def arena_bytes(cases: Iterable[Case]) -> int:
+    """Bytes an arena needs to hold any one of ``cases``."""
+    return max(Layout(case).nbytes for case in cases)

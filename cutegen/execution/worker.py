@@ -1,0 +1,265 @@
+"""The worker process: loads one candidate and launches it on memory shared with the parent.
+
+It imports the standard library only, so that a fresh process per candidate costs
+milliseconds, and it never sees a reference value. Requests and replies are JSON lines on
+a socket of its own; standard output and standard error belong to the candidate.
+
+Every reply has ``error``: empty, or why the operation failed. ``launch`` and ``sample``
+add ``code``, ``name`` and ``text`` (the ``cudaError_t``) and ``stage`` (``return`` for
+what ``cutegen_launch`` returned, ``synchronize`` for a fault that came later).
+"""
+
+import base64
+import ctypes
+import json
+import mmap
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from cutegen.execution.cudart import L2_CACHE_SIZE_ATTRIBUTE, CudaError, CudaRuntime
+from cutegen.execution.serving import Message, confine, serve
+
+_WORKSPACE_GUARD = 1 << 16
+_WORKSPACE_POISON = 0xFF  # NaN in every floating type
+_GUARD_BYTE = 0xA7
+_LEAST_FLUSH = 256 << 20  # long enough a write to hide the host's launch latency
+
+
+class _Device(Protocol):
+    """Where the candidate's memory lives."""
+
+    stream: int
+
+    def attach(self, request: Message) -> int:
+        """Map the parent's arena; returns its address in this process."""
+
+    def allocate(self, nbytes: int) -> int:
+        """Memory for a workspace."""
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None:
+        """Set bytes."""
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Copy bytes to the host."""
+
+    def before(self) -> None:
+        """Bring the arena up to date for a launch."""
+
+    def after(self) -> None:
+        """Wait for the launch, and show the parent what it did."""
+
+
+class _Host:
+    """Emulated device memory: a file in memory that both processes map."""
+
+    stream = 0
+
+    def __init__(self, arena_fd: int) -> None:
+        self._arena = mmap.mmap(arena_fd, 0)
+        self._owned: list[mmap.mmap] = []
+
+    def attach(self, request: Message) -> int:  # noqa: ARG002 - the protocol's signature
+        return _address(self._arena)
+
+    def allocate(self, nbytes: int) -> int:
+        self._owned.append(mmap.mmap(-1, nbytes))
+        return _address(self._owned[-1])
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None:
+        ctypes.memset(address, byte, nbytes)
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        return ctypes.string_at(address, nbytes)
+
+    def before(self) -> None:
+        """Nothing to do: both processes see the same pages."""
+
+    def after(self) -> None:
+        """Nothing to do: the emulator returns when all fibers have ended."""
+
+
+class _Cuda:
+    """Device memory of the parent, opened through CUDA IPC, or mirrored through a file."""
+
+    def __init__(self, arena_fd: int, library: str, device: int) -> None:
+        self.runtime = CudaRuntime(library, device)
+        self.stream = self.runtime.stream()
+        self._arena_fd = arena_fd
+        self._mirror: mmap.mmap | None = None
+        self._base = 0
+
+    def attach(self, request: Message) -> int:
+        if request["ipc"]:
+            self._base = self.runtime.import_memory(bytes.fromhex(request["ipc"]))
+        else:
+            self._mirror = mmap.mmap(self._arena_fd, 0)
+            self._base = self.runtime.allocate(len(self._mirror))
+        return self._base
+
+    def allocate(self, nbytes: int) -> int:
+        return self.runtime.allocate(nbytes)
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None:
+        self.runtime.fill(address, byte, nbytes)
+        self.runtime.synchronize()
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        host = ctypes.create_string_buffer(nbytes)
+        self.runtime.download(ctypes.addressof(host), address, nbytes)
+        return host.raw
+
+    def before(self) -> None:
+        if self._mirror is not None:
+            self.runtime.upload(self._base, _address(self._mirror), len(self._mirror))
+
+    def after(self) -> None:
+        self.runtime.synchronize()
+        if self._mirror is not None:
+            self.runtime.download(_address(self._mirror), self._base, len(self._mirror))
+
+
+class _Worker:
+    """One candidate, from loading to the last launch."""
+
+    def __init__(self, device: _Device) -> None:
+        self._device = device
+        self._library: ctypes.CDLL
+        self._base = 0
+        self._arguments: ctypes.Array[ctypes.c_char]
+        self._workspace = (0, 0)
+        self._workspaces: dict[int, int] = {}
+        self._timing: tuple[int, int, int, int] | None = None
+
+    def load(self, request: Message) -> Message:
+        """Load the shared object and map the arena."""
+        self._library = ctypes.CDLL(request["library"])
+        if not hasattr(self._library, "cutegen_launch"):
+            return {"error": "missing-entry-point"}
+        self._library.cutegen_launch.restype = ctypes.c_int
+        if hasattr(self._library, "cutegen_workspace_bytes"):
+            self._library.cutegen_workspace_bytes.restype = ctypes.c_size_t
+        self._base = self._device.attach(request)
+        return {}
+
+    def launch(self, request: Message) -> Message:
+        """Launch once and wait. The arguments stay in place for ``sample``."""
+        os.environ.update(request["environment"])
+        self._prepare(request)
+        self._device.before()
+        began = time.perf_counter()
+        reply = self._run()
+        reply["seconds"] = time.perf_counter() - began
+        reply["workspace_bytes"] = self._workspace[1]
+        reply["workspace_intact"] = bool(reply["code"]) or self._guards_hold()
+        return reply
+
+    def sample(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """Time one launch on a cold L2, by CUDA events, in microseconds.
+
+        ``residual_us`` is how long the device stayed busy after the stop event: work that
+        was put elsewhere than on the stream shows up there.
+        """
+        device = self._device
+        assert isinstance(device, _Cuda)
+        cuda, stream = device.runtime, device.stream
+        if self._timing is None:
+            size = max(2 * cuda.attribute(L2_CACHE_SIZE_ATTRIBUTE), _LEAST_FLUSH)
+            self._timing = (cuda.event(), cuda.event(), cuda.allocate(size), size)
+        start, stop, flush, size = self._timing
+        cuda.fill(flush, 0, size, stream)
+        cuda.record(start, stream)
+        code = int(self._library.cutegen_launch(self._arguments))
+        if code:
+            return self._outcome(code, "return")
+        cuda.record(stop, stream)
+        try:
+            cuda.wait(stop)
+            stopped = time.perf_counter()
+            cuda.synchronize()
+        except CudaError as error:
+            return self._outcome(error.code, "synchronize")
+        residual = (time.perf_counter() - stopped) * 1e6
+        return {
+            **self._outcome(0, ""),
+            "us": cuda.elapsed_us(start, stop),
+            "residual_us": residual,
+        }
+
+    def _prepare(self, request: Message) -> None:
+        """Patch addresses into the packed ``CutegenArgs``, and provide the workspace."""
+        packed = bytearray(base64.b64decode(request["arguments"]))
+        for offset, position in request["pointers"]:
+            _put(packed, offset, self._base + position)
+        _put(packed, request["stream"], self._device.stream)
+        self._arguments = ctypes.create_string_buffer(bytes(packed), len(packed))
+        self._workspace = (0, 0)
+        if not hasattr(self._library, "cutegen_workspace_bytes"):
+            return
+        nbytes = int(self._library.cutegen_workspace_bytes(self._arguments))
+        if nbytes:
+            if nbytes not in self._workspaces:
+                self._workspaces[nbytes] = self._device.allocate(nbytes + 2 * _WORKSPACE_GUARD)
+            base = self._workspaces[nbytes]
+            self._device.fill(base, _GUARD_BYTE, nbytes + 2 * _WORKSPACE_GUARD)
+            self._workspace = (base + _WORKSPACE_GUARD, nbytes)
+            self._device.fill(self._workspace[0], _WORKSPACE_POISON, nbytes)
+            _put(packed, request["workspace"], self._workspace[0])
+            _put(packed, request["workspace_bytes"], nbytes)
+            self._arguments = ctypes.create_string_buffer(bytes(packed), len(packed))
+
+    def _run(self) -> Message:
+        code = int(self._library.cutegen_launch(self._arguments))
+        if code:
+            return self._outcome(code, "return")
+        try:
+            self._device.after()
+        except CudaError as error:
+            return self._outcome(error.code, "synchronize")
+        return self._outcome(0, "")
+
+    def _outcome(self, code: int, stage: str) -> Message:
+        name, text = "", ""
+        if code and isinstance(self._device, _Cuda):
+            name, text = self._device.runtime.describe(code)
+        return {"code": code, "stage": stage, "name": name, "text": text}
+
+    def _guards_hold(self) -> bool:
+        address, nbytes = self._workspace
+        if not nbytes:
+            return True
+        intact = bytes([_GUARD_BYTE]) * _WORKSPACE_GUARD
+        return intact == self._device.read(
+            address - _WORKSPACE_GUARD, _WORKSPACE_GUARD
+        ) and intact == self._device.read(address + nbytes, _WORKSPACE_GUARD)
+
+
+def _put(packed: bytearray, offset: int, value: int) -> None:
+    packed[offset : offset + 8] = value.to_bytes(8, sys.byteorder)
+
+
+def _address(memory: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+def main(argument: str) -> None:
+    """Serve requests until the parent closes the socket. ``argument`` is JSON."""
+    settings = json.loads(argument)
+    confine(settings)
+
+    def start() -> Mapping[str, Callable[[Message], Message]]:
+        device: _Device = (
+            _Cuda(settings["arena"], settings["cudart"], settings["device"])
+            if settings["cudart"]
+            else _Host(settings["arena"])
+        )
+        worker = _Worker(device)
+        return {"load": worker.load, "launch": worker.launch, "sample": worker.sample}
+
+    serve(settings["channel"], start, (OSError, CudaError, ValueError))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,216 @@
+"""Comparing one output with its float64 reference, in chunks, for tensors of any size."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import torch
+from torch import Tensor
+
+from cutegen.spec import TensorArg
+from cutegen.verification.precision import ELEMENT_FACTOR, FACTOR, Tolerance
+from cutegen.verification.verdict import ErrorMeasure
+
+_CHUNK = 1 << 26  # elements; a chunk in float64 is half a gigabyte
+
+
+@dataclass(frozen=True)
+class Target:
+    """What one output should be.
+
+    ``exact`` is the float64 result (integers as they are), ``native`` is PyTorch's own at
+    the math mode, ``shaken`` the float64 result for inputs perturbed by one roundoff.
+    """
+
+    tensor: TensorArg
+    exact: Tensor
+    native: Tensor
+    shaken: Tensor | None
+    tolerance: Tolerance | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The verdict on one output: ``spread`` is the share of elements that carry the error."""
+
+    measure: ErrorMeasure
+    sensitivity: float
+    spread: float
+    nonfinite: int  # elements that are NaN or infinite and should not be
+
+    @property
+    def within_bounds(self) -> bool:
+        """Whether the norm and every element are within their bounds."""
+        measure = self.measure
+        return measure.error <= measure.bound and measure.bad_count == 0
+
+
+@dataclass
+class _Sums:
+    """Running sums over chunks: of squared references, errors and fourth powers."""
+
+    reference: float = 0.0
+    error: float = 0.0
+    fourth: float = 0.0
+    native: float = 0.0
+    shaken: float = 0.0
+    worst: float = 0.0
+    worst_native: float = 0.0
+    worst_shaken: float = 0.0
+    nonfinite: int = 0
+    special_faults: int = 0
+    count: int = 0
+
+
+def compare(check: str, output: Tensor, target: Target) -> Comparison:
+    """Compare ``output`` (any device) with its target. Never raises for what is in it."""
+    if target.tolerance is None:
+        return _compare_integers(check, output, target)
+    sums = _accumulate(output, target)
+    norm = max(sqrt(sums.reference), sqrt(max(sums.count, 1)) * _tiny(output))
+    wrong = sums.nonfinite + sums.special_faults
+    error = inf if wrong else sqrt(sums.error) / norm
+    native, sensitivity = sqrt(sums.native) / norm, sqrt(sums.shaken) / norm
+    floor = target.tolerance.floor
+    bound = FACTOR * native + 2 * sensitivity + floor
+    rms = norm / sqrt(max(sums.count, 1))
+    slack = ELEMENT_FACTOR * (sums.worst_native + sums.worst_shaken + floor * rms)
+    bad_count, first = _bad_elements(output, target, slack, ELEMENT_FACTOR * floor)
+    return Comparison(
+        measure=ErrorMeasure(
+            check=check,
+            output=target.tensor.name,
+            error=_jsonable(error),
+            torch_error=native,
+            bound=bound,
+            max_abs_error=_jsonable(inf if wrong else sums.worst),
+            bad_count=bad_count,
+            total=output.numel(),
+            first_bad_index=_unravel(first, target.tensor.shape),
+        ),
+        sensitivity=sensitivity,
+        spread=sums.error**2 / (sums.fourth * sums.count) if sums.fourth else 0.0,
+        nonfinite=sums.nonfinite,
+    )
+
+
+def _accumulate(output: Tensor, target: Target) -> _Sums:
+    sums = _Sums()
+    for _, out, exact, native, shaken in _chunks(output, target):
+        special, fault = _special(out, exact, native, output.dtype)
+        stray = ~special & ~torch.isfinite(out)
+        plain = ~special & ~stray
+        sums.special_faults += int(fault.sum())
+        sums.nonfinite += int(stray.sum())
+        sums.count += int(plain.sum())
+        if not bool(plain.any()):
+            continue
+        zero = torch.zeros((), dtype=torch.float64, device=out.device)
+        error = torch.where(plain, out - exact, zero).abs()
+        sums.reference += float(torch.where(plain, exact, zero).square().sum())
+        squares = error.square()
+        sums.error += float(squares.sum())
+        sums.fourth += float(squares.square().sum())
+        sums.worst = max(sums.worst, float(error.max()))
+        error = torch.where(plain, native - exact, zero).abs()
+        sums.native += float(error.square().sum())
+        sums.worst_native = max(sums.worst_native, float(error.max()))
+        if shaken is not None:
+            error = torch.where(plain, shaken - exact, zero).nan_to_num().abs()
+            sums.shaken += float(error.square().sum())
+            sums.worst_shaken = max(sums.worst_shaken, float(error.max()))
+    return sums
+
+
+def _bad_elements(
+    output: Tensor, target: Target, slack: float, relative: float
+) -> tuple[int, int | None]:
+    """Count elements out of bounds; also the flat index of the first."""
+    count, first = 0, None
+    for start, out, exact, native, _ in _chunks(output, target):
+        special, fault = _special(out, exact, native, output.dtype)
+        far = ~((out - exact).abs() <= slack + relative * exact.abs())  # NaN is far
+        bad = fault | (~special & far)
+        here = int(bad.sum())
+        if here and first is None:
+            first = start + int(torch.nonzero(bad)[0])
+        count += here
+    return count, first
+
+
+def _special(
+    out: Tensor, exact: Tensor, native: Tensor, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
+    """Where the reference is NaN or infinite in the output's type, and where ``out`` differs.
+
+    Near the overflow threshold PyTorch and float64 may disagree: either answer will do.
+    """
+    stored = exact.to(dtype).double()
+    special = ~(torch.isfinite(stored) & torch.isfinite(native))
+    agrees = (
+        (out == stored)
+        | (out == native)
+        | (torch.isnan(out) & (torch.isnan(stored) | torch.isnan(native)))
+    )
+    return special, special & ~agrees
+
+
+def _chunks(
+    output: Tensor, target: Target
+) -> Iterator[tuple[int, Tensor, Tensor, Tensor, Tensor | None]]:
+    """Start index, then output, exact, native and shaken as flat float64 chunks."""
+    flat = [part.reshape(-1) for part in (output, target.exact, target.native) if part is not None]
+    shaken = None if target.shaken is None else target.shaken.reshape(-1)
+    for start in range(0, output.numel(), _CHUNK):
+        out, exact, native = (part[start : start + _CHUNK].double() for part in flat)
+        perturbed = None if shaken is None else shaken[start : start + _CHUNK].double()
+        yield start, out, exact, native, perturbed
+
+
+def _compare_integers(check: str, output: Tensor, target: Target) -> Comparison:
+    """Integers must equal the float64 result or PyTorch's: near ties they may differ."""
+    out = output.reshape(-1)
+    if out.dtype == torch.bool:
+        out = out.view(torch.uint8)  # a poisoned byte is no truth value; compare it as a number
+    exact = target.exact.reshape(-1).to(torch.int64)
+    native = target.native.reshape(-1).to(torch.int64)
+    wide = out.to(torch.int64)
+    bad = (wide != exact) & (wide != native)
+    count = int(bad.sum())
+    first = int(torch.nonzero(bad)[0]) if count else None
+    distance = (wide - exact).abs()
+    return Comparison(
+        measure=ErrorMeasure(
+            check=check,
+            output=target.tensor.name,
+            error=count / max(out.numel(), 1),
+            torch_error=0.0,
+            bound=0.0,
+            max_abs_error=float(distance.max()) if count else 0.0,
+            bad_count=count,
+            total=out.numel(),
+            first_bad_index=_unravel(first, target.tensor.shape),
+        ),
+        sensitivity=0.0,
+        spread=0.0,
+        nonfinite=0,
+    )
+
+
+def _unravel(index: int | None, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if index is None:
+        return ()
+    position: list[int] = []
+    for extent in reversed(shape):
+        index, rest = divmod(index, extent)
+        position.append(rest)
+    return tuple(reversed(position))
+
+
+def _tiny(output: Tensor) -> float:
+    return torch.finfo(output.dtype).tiny
+
+
+def _jsonable(value: float) -> float:
+    """JSON has no infinity; the largest double stands for it."""
+    return min(value, torch.finfo(torch.float64).max)

@@ -1,0 +1,54 @@
+"""How long the longest sum in a reference is: rounding errors grow with its root."""
+
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any
+
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+_PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1}
+_RUNNING = ("softmax", "cumsum", "cumprod", "logcumsumexp")
+_SHRINKING = ("sum", "mean", "var", "std", "prod", "norm", "pool", "loss")
+
+
+class LongestSum(TorchDispatchMode):
+    """While active, ``length`` is the longest sum that any ATen operation took."""
+
+    def __init__(self) -> None:
+        """Nothing seen yet: a length of one."""
+        super().__init__()
+        self.length = 1
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],  # noqa: ARG002 - the hook's signature
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:  # noqa: ANN401 - whatever the operation returns
+        """Run the operation and note how many terms it summed."""
+        result = func(*args, **(kwargs or {}))
+        name = str(getattr(func, "overloadpacket", func)).rpartition(".")[2]
+        self.length = max(self.length, _terms(name, args, result))
+        return result
+
+
+def _terms(name: str, args: tuple[Any, ...], result: object) -> int:
+    tensors = [arg for arg in args if isinstance(arg, Tensor)]
+    if not tensors:
+        return 1
+    if name in _PRODUCTS and len(tensors) > _PRODUCTS[name]:
+        return int(tensors[_PRODUCTS[name]].shape[-1])
+    if name == "convolution":
+        weight = tensors[1]
+        return prod(weight.shape) // min(weight.shape[:2])
+    if "scaled_dot_product" in name:
+        return max(max(tensor.shape[-2:]) for tensor in tensors[:3])
+    if any(word in name for word in _RUNNING):
+        return max(tensors[0].shape, default=1)
+    if any(word in name for word in _SHRINKING):
+        results = result if isinstance(result, tuple) else (result,)
+        sizes = [part.numel() for part in results if isinstance(part, Tensor) and part.numel()]
+        return tensors[0].numel() // min(sizes, default=1)
+    return 1
