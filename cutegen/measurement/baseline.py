@@ -17,6 +17,7 @@ from torch import Tensor
 from cutegen.execution.serving import Message, confine, serve
 from cutegen.measurement.ceilings import measure_ceilings
 from cutegen.measurement.math_mode import set_math_mode
+from cutegen.measurement.torch_events import elapsed_us, timing_event
 from cutegen.reference import sample_inputs
 from cutegen.spec import KernelSpec, MathMode, ScalarArg
 from cutegen.verification.inputs import Distribution, draw
@@ -34,8 +35,8 @@ class _Baseline:
         properties = torch.cuda.get_device_properties(self._device)
         size = max(2 * properties.L2_cache_size, _LEAST_FLUSH)
         self._flush = torch.empty(size, dtype=torch.uint8, device=self._device)
-        self._start = torch.cuda.Event(enable_timing=True)
-        self._stop = torch.cuda.Event(enable_timing=True)
+        self._start = timing_event()
+        self._stop = timing_event()
         self._forward: Callable[[], object]
 
     def describe(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
@@ -95,7 +96,7 @@ class _Baseline:
         torch.cuda.synchronize()
         residual = (time.perf_counter() - stopped) * 1e6
         del output  # only now: freeing is not part of the call
-        return {"us": self._start.elapsed_time(self._stop) * 1e3, "residual_us": residual}
+        return {"us": elapsed_us(self._start, self._stop), "residual_us": residual}
 
 
 def _arguments(spec: KernelSpec, seed: int, device: torch.device) -> tuple[Tensor | float, ...]:

@@ -1,6 +1,6 @@
 """The parent's end of the baseline workers: PyTorch eager, and ``torch.compile``."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import JsonValue
 
@@ -34,6 +34,7 @@ class Baseline:
             BaselineError: The process did not come up; the message holds its own words.
         """
         self._timeout_s = timeout_s
+        self.residuals_us: list[float] = []
         try:
             self._process = WorkerProcess(None, device=device, module=_MODULE)
         except (WorkerEndedError, RuntimeError) as error:
@@ -80,15 +81,17 @@ class Baseline:
             SampleFailedError: The call failed or did not end in time.
         """
         try:
-            return float(self._ask("sample", self._timeout_s)["us"])
+            reply = self._ask("sample", self._timeout_s)
         except BaselineError as error:
             raise SampleFailedError(str(error)) from error
+        self.residuals_us.append(reply["residual_us"])
+        return float(reply["us"])
 
     def close(self) -> None:
         """Kill the process group."""
         self._process.close()
 
-    def _ask(self, operation: str, timeout_s: float, **fields: object) -> dict[str, JsonValue]:
+    def _ask(self, operation: str, timeout_s: float, **fields: object) -> dict[str, Any]:
         try:
             reply = self._process.ask(operation, timeout_s, **fields)
         except WorkerEndedError as error:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from cutegen.frozen import Frozen
 from cutegen.measurement.math_mode import set_math_mode
+from cutegen.measurement.torch_events import elapsed_us, timing_event
 from cutegen.spec import MathMode
 
 _VERSION = 1
@@ -101,13 +102,12 @@ def _median_us(call: Callable[[], object]) -> float:
         torch.cuda.synchronize()
     times = []
     for _ in range(_REPEATS):
-        start = torch.cuda.Event(enable_timing=True)
-        stop = torch.cuda.Event(enable_timing=True)
+        start, stop = timing_event(), timing_event()
         start.record()
         call()
         stop.record()
         stop.synchronize()
-        times.append(start.elapsed_time(stop) * 1e3)
+        times.append(elapsed_us(start, stop))
     return median(times)
 
 

@@ -1,6 +1,6 @@
 """Measuring a verified candidate: interleaved timings, and three reasons not to believe them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from statistics import median
 
@@ -25,6 +25,7 @@ CANDIDATE = "candidate"
 INCUMBENT = "incumbent"
 EAGER = "eager"
 _WALL_MARGIN_US = 300.0  # what Python and the socket may differ by from call to call
+_LATE_MARGIN_US = 50.0  # what an empty synchronisation may differ by between two processes
 
 
 @contextmanager
@@ -80,7 +81,8 @@ def measure_candidate(
                 state=MeasurementState.REFUSED, reason=str(error), environment=environment
             )
         environment["after"] = device_state(uuid)
-    return judge(spec, timings, ceilings, environment)
+    late = late_work(candidate.residuals_us[-samples:], eager.residuals_us[-samples:])
+    return judge(spec, timings, ceilings, environment, late)
 
 
 def judge(
@@ -88,6 +90,7 @@ def judge(
     timings: Mapping[str, Timing],
     ceilings: Ceilings,
     environment: dict[str, JsonValue],
+    suspicion: str = "",
 ) -> Measurement:
     """Turn interleaved timings into a measurement, or refuse to believe them.
 
@@ -96,9 +99,14 @@ def judge(
         timings: By name: ``candidate``, perhaps ``incumbent``, and the baselines.
         ceilings: The device's ceilings.
         environment: What the numbers depend on.
+        suspicion: A reason to refuse that was found elsewhere.
     """
     candidate = timings[CANDIDATE]
-    reason = refusal(spec, candidate, ceilings) or hidden_work(candidate, timings.get(EAGER))
+    reason = (
+        refusal(spec, candidate, ceilings)
+        or suspicion
+        or hidden_work(candidate, timings.get(EAGER))
+    )
     return Measurement(
         state=MeasurementState.REFUSED if reason else MeasurementState.MEASURED,
         reason=reason,
@@ -129,6 +137,22 @@ def hidden_work(candidate: Timing, baseline: Timing | None) -> str:
     return (
         f"the events show {candidate.median_us:.1f} µs, but a call keeps the host waiting for "
         f"{own:.0f} µs more, where PyTorch's takes {usual:.0f} µs more: work is done off the "
+        "launch stream, so this time is refused"
+    )
+
+
+def late_work(candidate: Sequence[float], baseline: Sequence[float]) -> str:
+    """Why the device was still busy after the stop event, or an empty string.
+
+    Args:
+        candidate: The candidate's residuals in microseconds, as its worker saw them.
+        baseline: PyTorch's: what it takes to synchronise with an idle device.
+    """
+    excess = median(candidate) - median(baseline)
+    if excess <= _LATE_MARGIN_US:
+        return ""
+    return (
+        f"the device is busy for {excess:.0f} µs after the stop event: work is done off the "
         "launch stream, so this time is refused"
     )
 

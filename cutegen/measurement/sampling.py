@@ -11,7 +11,13 @@ WARM_UP_S = 0.1
 
 
 class TimedWorker(Protocol):
-    """A process that holds one kernel and its inputs, ready to be called."""
+    """A process that holds one kernel and its inputs, ready to be called.
+
+    ``residuals_us`` grows by one with each sample: how long the device stayed busy after the
+    stop event, in microseconds.
+    """
+
+    residuals_us: list[float]
 
     def sample(self) -> float:
         """Time one call on a cold L2 by CUDA events, in microseconds.
