@@ -1,0 +1,164 @@
+"""Finding nvcc, CUTLASS and g++: by argument, environment, PATH, or an installed wheel."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from cutegen.frozen import Frozen
+
+_VERSION_TIMEOUT_S = 30.0
+
+
+class ToolNotFoundError(RuntimeError):
+    """A tool is not on this machine; the message says how to get it."""
+
+
+class Tool(Frozen):
+    """One tool: where it is, which version, and how it was found.
+
+    ``include_dirs`` go on a compiler's command line; ``library_dirs`` on the linker's.
+    """
+
+    path: Path
+    version: str
+    found_by: str
+    include_dirs: tuple[Path, ...] = ()
+    library_dirs: tuple[Path, ...] = ()
+
+    def describe(self) -> str:
+        """One line for a person: version, path and how it was found."""
+        return f"{self.version} at {self.path} ({self.found_by})"
+
+
+def find_nvcc(nvcc: Path | str | None = None) -> Tool:
+    """Find nvcc: the argument, ``CUDA_HOME``, PATH, then the ``nvidia-cuda-nvcc`` wheel.
+
+    Raises:
+        ToolNotFoundError: There is none, or the one named does not run.
+    """
+    for path, found_by in _nvcc_places(nvcc):
+        if path.is_file():
+            library_dirs = tuple(_wheel_library_dirs(path))
+            return Tool(
+                path=path,
+                version=_version(path, r"V(\d+\.\d+\.\d+)"),
+                found_by=found_by,
+                library_dirs=library_dirs,
+            )
+        if found_by in {"argument", "CUDA_HOME"}:
+            raise ToolNotFoundError(f"{found_by} names {path}, which is no file; correct it")
+    raise ToolNotFoundError(
+        "nvcc was not found: install the wheels with `pip install 'cutegen[cuda]'`, "
+        "or set CUDA_HOME to a CUDA 13 toolkit"
+    )
+
+
+def find_cutlass(cutlass: Path | str | None = None) -> Tool:
+    """Find CUTLASS: the argument, ``CUTEGEN_CUTLASS``, then the ``nvidia-cutlass`` wheel.
+
+    A root is a checkout, or any folder that holds ``include/cutlass/version.h``.
+
+    Raises:
+        ToolNotFoundError: There is none, or the folder named is none.
+    """
+    for root, found_by in _cutlass_places(cutlass):
+        version_header = root / "include" / "cutlass" / "version.h"
+        if version_header.is_file():
+            includes = (root / "include", root / "tools" / "util" / "include")
+            return Tool(
+                path=root,
+                version=_cutlass_version(version_header),
+                found_by=found_by,
+                include_dirs=tuple(path for path in includes if path.is_dir()),
+            )
+        if found_by != "nvidia-cutlass wheel":
+            raise ToolNotFoundError(
+                f"{found_by} names {root}, which holds no include/cutlass/version.h; "
+                "give the root of a CUTLASS checkout"
+            )
+    raise ToolNotFoundError(
+        "CUTLASS headers were not found: `pip install nvidia-cutlass`, or set CUTEGEN_CUTLASS "
+        "to a CUTLASS checkout"
+    )
+
+
+def find_gxx(gxx: Path | str | None = None) -> Tool:
+    """Find g++: the argument, ``CXX`` when it names a g++, then PATH.
+
+    Raises:
+        ToolNotFoundError: There is none.
+    """
+    named = str(gxx) if gxx is not None else os.environ.get("CXX", "")
+    if gxx is None and "g++" not in Path(named).name:
+        named = "g++"
+    path = shutil.which(named)
+    if path is None:
+        raise ToolNotFoundError(f"{named} was not found: install g++ 11 or newer, or set CXX")
+    return Tool(
+        path=Path(path),
+        version=_version(Path(path), r"(\d+\.\d+\.\d+)"),
+        found_by="argument" if gxx is not None else "PATH",
+    )
+
+
+def _nvcc_places(nvcc: Path | str | None) -> Iterator[tuple[Path, str]]:
+    if nvcc is not None:
+        yield Path(nvcc), "argument"
+    if home := os.environ.get("CUDA_HOME"):
+        yield Path(home) / "bin" / "nvcc", "CUDA_HOME"
+    if on_path := shutil.which("nvcc"):
+        yield Path(on_path), "PATH"
+    for root in _wheel_roots():
+        yield root / "bin" / "nvcc", "wheels"
+
+
+def _cutlass_places(cutlass: Path | str | None) -> Iterator[tuple[Path, str]]:
+    if cutlass is not None:
+        yield Path(cutlass), "argument"
+    if named := os.environ.get("CUTEGEN_CUTLASS"):
+        yield Path(named), "CUTEGEN_CUTLASS"
+    # the wheel's package imports much when loaded, so it is located, not imported
+    spec = importlib.util.find_spec("cutlass_library")
+    if spec is not None and spec.origin is not None:
+        yield Path(spec.origin).parent / "source", "nvidia-cutlass wheel"
+
+
+def _wheel_roots() -> Iterator[Path]:
+    """The ``nvidia/cuNN`` folders in which the CUDA wheels put one common toolkit tree."""
+    spec = importlib.util.find_spec("nvidia")
+    for location in (spec.submodule_search_locations or ()) if spec is not None else ():
+        yield from sorted(Path(location).glob("cu[0-9]*"), reverse=True)
+
+
+def _wheel_library_dirs(nvcc: Path) -> Iterator[Path]:
+    """Wheels keep libraries in ``lib``, where nvcc itself looks for none."""
+    root = nvcc.resolve().parent.parent
+    if root.parent.name == "nvidia" and (root / "lib").is_dir():
+        yield root / "lib"
+
+
+@cache
+def _version(path: Path, pattern: str) -> str:
+    try:
+        answer = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolNotFoundError(f"{path} does not run: {error}") from error
+    found = re.search(pattern, answer.stdout)
+    return found.group(1) if found else "unknown"
+
+
+def _cutlass_version(header: Path) -> str:
+    text = header.read_text()
+    parts = re.findall(r"#define CUTLASS_(?:MAJOR|MINOR|PATCH)\s+(\d+)", text)
+    return ".".join(parts)

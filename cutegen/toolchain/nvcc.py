@@ -1,0 +1,114 @@
+"""The nvcc toolchain: one candidate, exactly one GPU architecture, a shared object."""
+
+import re
+from pathlib import Path
+
+from cutegen.status import Status
+from cutegen.toolchain.building import HEADER, LIBRARY, LINKER_FLAGS, build_library
+from cutegen.toolchain.cache import BuildCache, content_key, default_cache_dir
+from cutegen.toolchain.discovery import Tool, ToolNotFoundError, find_cutlass, find_nvcc
+from cutegen.toolchain.ninja import BuildStep
+from cutegen.toolchain.protocol import BuildRequest, BuildResult
+from cutegen.toolchain.ptxas import parse_resources
+
+DEFAULT_ARCH = "sm_90a"
+_CANDIDATE = "candidate.cu"
+_ARCH = re.compile(r"sm_(?P<number>\d{2,3}[af]?)")
+# 177 (unused variable) and 2361 (host-side branch of a CuTe atom) come from CUTLASS headers
+_FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-lineinfo",
+    "--expt-relaxed-constexpr",
+    "--expt-extended-lambda",
+    "-Xptxas=-v",
+    "-Xcompiler=-fPIC",
+    "-diag-suppress=177,2361",
+    "--cudart=static",
+    "-shared",
+)
+
+
+class NvccToolchain:
+    """Builds for a GPU. Needs no GPU to be present."""
+
+    name = "nvcc"
+
+    def __init__(
+        self,
+        arch: str = DEFAULT_ARCH,
+        *,
+        nvcc: Path | str | None = None,
+        cutlass: Path | str | None = None,
+        cache_dir: Path | None = None,
+        timeout_s: float = 600.0,
+    ) -> None:
+        """Choose architecture and tools; nothing is looked for before the first build.
+
+        Args:
+            arch: Exact target, such as ``sm_80`` or ``sm_90a``. The suffix matters: wgmma
+                exists for ``sm_90a``, not for ``sm_90``.
+            nvcc: Path of nvcc; found as ``find_nvcc`` says when None.
+            cutlass: Root of CUTLASS; found as ``find_cutlass`` says when None.
+            cache_dir: Where results are kept; ``CUTEGEN_CACHE`` or the user's cache when None.
+            timeout_s: Wall-clock limit of one build in seconds.
+
+        Raises:
+            ValueError: ``arch`` is no architecture.
+        """
+        found = _ARCH.fullmatch(arch)
+        if found is None:
+            raise ValueError(f"{arch!r} is no GPU architecture; write it like sm_90a or sm_80")
+        self.arch = arch
+        self._gencode = f"-gencode=arch=compute_{found['number']},code={arch}"
+        self._nvcc = nvcc
+        self._cutlass = cutlass
+        self._cache = BuildCache((cache_dir or default_cache_dir()) / "nvcc")
+        self._timeout_s = timeout_s
+
+    def build(self, request: BuildRequest) -> BuildResult:
+        """Build, or return the cached result. Never raises for what the source did."""
+        try:
+            nvcc, cutlass = find_nvcc(self._nvcc), find_cutlass(self._cutlass)
+        except ToolNotFoundError as error:
+            return BuildResult(status=Status.ENVIRONMENT, toolchain=self.name, advice=str(error))
+        command = self._command(nvcc, cutlass)
+        key = content_key([request.source, request.header, nvcc.version, cutlass.version, *command])
+
+        def build(directory: Path) -> BuildResult:
+            (directory / _CANDIDATE).write_text(request.source)
+            (directory / HEADER).write_text(request.header)
+            step = BuildStep(output=LIBRARY, inputs=(_CANDIDATE, HEADER), argv=command)
+            result = build_library(
+                directory,
+                [step],
+                toolchain=self.name,
+                source=request.source,
+                candidate=_CANDIDATE,
+                timeout_s=self._timeout_s,
+            )
+            return result.model_copy(
+                update={
+                    "resources": parse_resources(result.log),
+                    "versions": {
+                        "nvcc": nvcc.version,
+                        "cutlass": cutlass.version,
+                        "arch": self.arch,
+                    },
+                }
+            )
+
+        return self._cache.get_or_build(key, build)
+
+    def _command(self, nvcc: Tool, cutlass: Tool) -> tuple[str, ...]:
+        return (
+            str(nvcc.path),
+            *_FLAGS,
+            self._gencode,
+            *(f"-I{path}" for path in (".", *cutlass.include_dirs)),
+            *(f"-L{path}" for path in nvcc.library_dirs),
+            *(f"-Xlinker={flag}" for flag in LINKER_FLAGS),
+            _CANDIDATE,
+            "-o",
+            LIBRARY,
+        )
