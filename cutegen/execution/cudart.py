@@ -27,7 +27,7 @@ class CudaError(RuntimeError):
 class _IpcHandle(ctypes.Structure):
     """``cudaIpcMemHandle_t``, which is passed by value."""
 
-    _fields_ = [("reserved", ctypes.c_char * IPC_HANDLE_BYTES)]  # noqa: RUF012 - ctypes' protocol
+    _fields_ = [("reserved", ctypes.c_char * IPC_HANDLE_BYTES)]
 
 
 class CudaRuntime:

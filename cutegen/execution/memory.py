@@ -201,7 +201,7 @@ def find_cudart() -> str:
     Raises:
         RuntimeError: None is loaded; torch was built without CUDA.
     """
-    torch.cuda.init()
+    torch.empty(0, device="cuda")  # PyTorch loads the runtime when it is first used
     with open("/proc/self/maps", encoding="utf-8") as maps:  # noqa: PTH123 - not a file with a path
         paths = [line.split()[-1] for line in maps if "libcudart" in line]
     if not paths:

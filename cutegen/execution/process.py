@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from select import select
@@ -248,10 +249,8 @@ class WorkerProcess:
         return WorkerEndedError(Ending.EXIT, operation, status)
 
     def _kill(self) -> None:
-        try:
+        with suppress(ProcessLookupError):  # the whole group may have gone already
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # the whole group has gone already
         self._process.wait()
 
     def close(self) -> str:

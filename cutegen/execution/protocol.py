@@ -44,3 +44,7 @@ class Executor(Protocol):
 
     def measure(self, job: MeasurementJob) -> Measurement:
         """Take interleaved timings; UNMEASURED with the reason where there is no GPU."""
+
+
+class EnvironmentUnfitError(RuntimeError):
+    """This machine cannot do what was asked; the message says what to do about it."""

@@ -14,6 +14,8 @@ from cutegen.verification.math_mode import native_result
 from cutegen.verification.precision import tolerance, working_roundoff
 from cutegen.verification.reduction import LongestSum
 
+_CHUNK = 1 << 26
+
 
 @dataclass(frozen=True)
 class Expectation:
@@ -102,6 +104,9 @@ def expect(
 def _finite_share(target: Target) -> float:
     if not target.exact.is_floating_point() or not target.exact.numel():
         return 1.0
-    chunks = target.exact.reshape(-1).split(1 << 26)
-    finite = sum(int(torch.isfinite(chunk).sum()) for chunk in chunks)
-    return finite / target.exact.numel()
+    flat = target.exact.reshape(-1)
+    finite = sum(
+        int(torch.isfinite(flat[start : start + _CHUNK]).sum())
+        for start in range(0, len(flat), _CHUNK)
+    )
+    return finite / len(flat)

@@ -196,10 +196,7 @@ class _Climb:
                 Evidence(
                     summary="no output element was written: the kernel did not run",
                     check=expectation.name,
-                    hints=(
-                        "return cudaGetLastError() after the launch: a refused launch "
-                        "configuration is silent otherwise",
-                    ),
+                    hints=(_DID_NOT_RUN_HINT,),
                 ),
             )
         raise _BrokenRungError(
@@ -228,8 +225,7 @@ class _Climb:
                 errors=(measure,),
                 hints=(
                     f"compute in {mode} throughout, or split operands so that no bits are lost",
-                    "an approximation of the function (a fast intrinsic, another formula) "
-                    "looks the same",
+                    _APPROXIMATION_HINT,
                 ),
             ),
         )
@@ -295,6 +291,12 @@ class _Climb:
         )
 
 
+_DID_NOT_RUN_HINT = (
+    "return cudaGetLastError() after the launch: a refused launch configuration is silent otherwise"
+)
+_APPROXIMATION_HINT = (
+    "an approximation of the function (a fast intrinsic, another formula) looks the same"
+)
 _RACE_HINT = (
     "threads race: look for a missing __syncthreads (also before shared memory is "
     "reused), a wait on the wrong stage, or two blocks that write one element"

@@ -35,8 +35,11 @@ def raw(tensor: Tensor) -> Tensor:
 
 def same_bits(one: Tensor, other: Tensor) -> bool:
     """Whether two contiguous tensors hold the same bytes; NaN equals itself."""
-    pairs = zip(raw(one).split(_CHUNK), raw(other).split(_CHUNK), strict=True)
-    return all(torch.equal(left, right) for left, right in pairs)
+    left, right = raw(one), raw(other)
+    return len(left) == len(right) and all(
+        torch.equal(left[start : start + _CHUNK], right[start : start + _CHUNK])
+        for start in range(0, len(left), _CHUNK)
+    )
 
 
 def unwritten(output: Tensor, target: Target) -> Unwritten:

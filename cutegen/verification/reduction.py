@@ -12,18 +12,18 @@ _RUNNING = ("softmax", "cumsum", "cumprod", "logcumsumexp")
 _SHRINKING = ("sum", "mean", "var", "std", "prod", "norm", "pool", "loss")
 
 
-class LongestSum(TorchDispatchMode):
+class LongestSum(TorchDispatchMode):  # type: ignore[no-untyped-call] # PyTorch's own hook
     """While active, ``length`` is the longest sum that any ATen operation took."""
 
     def __init__(self) -> None:
         """Nothing seen yet: a length of one."""
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call] # PyTorch's own
         self.length = 1
 
     def __torch_dispatch__(
         self,
         func: Callable[..., Any],
-        types: Iterable[type],  # noqa: ARG002 - the hook's signature
+        types: Iterable[type],
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - whatever the operation returns
@@ -38,17 +38,18 @@ def _terms(name: str, args: tuple[Any, ...], result: object) -> int:
     tensors = [arg for arg in args if isinstance(arg, Tensor)]
     if not tensors:
         return 1
+    terms = 1
     if name in _PRODUCTS and len(tensors) > _PRODUCTS[name]:
-        return int(tensors[_PRODUCTS[name]].shape[-1])
-    if name == "convolution":
+        terms = int(tensors[_PRODUCTS[name]].shape[-1])
+    elif name == "convolution":
         weight = tensors[1]
-        return prod(weight.shape) // min(weight.shape[:2])
-    if "scaled_dot_product" in name:
-        return max(max(tensor.shape[-2:]) for tensor in tensors[:3])
-    if any(word in name for word in _RUNNING):
-        return max(tensors[0].shape, default=1)
-    if any(word in name for word in _SHRINKING):
+        terms = prod(weight.shape) // min(weight.shape[:2])
+    elif "scaled_dot_product" in name:
+        terms = max(max(tensor.shape[-2:]) for tensor in tensors[:3])
+    elif any(word in name for word in _RUNNING):
+        terms = max(tensors[0].shape, default=1)
+    elif any(word in name for word in _SHRINKING):
         results = result if isinstance(result, tuple) else (result,)
         sizes = [part.numel() for part in results if isinstance(part, Tensor) and part.numel()]
-        return tensors[0].numel() // min(sizes, default=1)
-    return 1
+        terms = tensors[0].numel() // min(sizes, default=1)
+    return terms

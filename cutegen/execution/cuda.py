@@ -1,0 +1,193 @@
+"""The CUDA executor: a worker process per candidate, judged and timed on a GPU."""
+
+from contextlib import ExitStack
+
+import torch
+from torch import Tensor
+
+from cutegen.execution.cudart import CudaError, CudaRuntime
+from cutegen.execution.evaluation import failed_build, judge, unavailable
+from cutegen.execution.failures import allocation_failed
+from cutegen.execution.memory import CudaArena, find_cudart
+from cutegen.execution.protocol import EnvironmentUnfitError, EvaluationJob, MeasurementJob
+from cutegen.execution.session import WorkerSession, arena_bytes
+from cutegen.kernel import args_header
+from cutegen.measurement.baselines import Baseline, BaselineError
+from cutegen.measurement.measure import exclusive, measure_candidate
+from cutegen.measurement.timing import Measurement, MeasurementState
+from cutegen.spec import Case, KernelSpec
+from cutegen.status import Status
+from cutegen.toolchain.nvcc import NvccToolchain
+from cutegen.toolchain.protocol import BuildRequest, BuildResult, Toolchain
+from cutegen.verification.expectation import draw_inputs
+from cutegen.verification.inputs import Distribution
+from cutegen.verification.ladder import VerificationPolicy
+from cutegen.verification.poison import same_bits
+from cutegen.verification.verdict import Verdict
+
+_ARCHITECTURE_SPECIFIC = 9  # from sm_90 on, wgmma and TMA need the target's "a" variant
+
+
+class CudaExecutor:
+    """Builds with nvcc, verifies and measures on one GPU."""
+
+    name = "cuda"
+
+    def __init__(
+        self,
+        toolchain: Toolchain | None = None,
+        device: int = 0,
+        policy: VerificationPolicy | None = None,
+    ) -> None:
+        """Take the device in use.
+
+        Args:
+            toolchain: Builds candidates; an ``NvccToolchain`` for the device by default.
+            device: CUDA device index.
+            policy: How much is checked.
+
+        Raises:
+            EnvironmentUnfitError: There is no such device, or PyTorch cannot use it.
+        """
+        if not torch.cuda.is_available() or device >= torch.cuda.device_count():
+            raise EnvironmentUnfitError(
+                f"PyTorch sees no CUDA device {device}: check nvidia-smi and that torch is a CUDA "
+                "build, or use --executor emulated"
+            )
+        self._device = device
+        try:
+            self._cudart = find_cudart()
+            self._runtime = CudaRuntime(self._cudart, device)
+        except (OSError, CudaError, RuntimeError) as error:
+            raise EnvironmentUnfitError(f"the CUDA runtime cannot be used: {error}") from error
+        self._toolchain = toolchain or NvccToolchain(arch=architecture(device))
+        self._policy = policy or VerificationPolicy()
+
+    def build(self, spec: KernelSpec, source: str) -> BuildResult:
+        """Build for the device; cached."""
+        return self._toolchain.build(BuildRequest(source=source, header=args_header(spec)))
+
+    def evaluate(self, job: EvaluationJob) -> Verdict:
+        """Climb the ladder of checks; the first failure is the verdict."""
+        build = self.build(job.spec, job.source)
+        if build.status is not Status.PASSED:
+            return failed_build(self.name, build)
+        cases = (*job.spec.checks, job.spec.timed)
+
+        def open_session() -> WorkerSession:
+            return self._open(job.spec, build, cases, job.timeout_s)
+
+        try:
+            with exclusive(self._device):  # nobody's times are disturbed by these launches
+                return judge(self.name, job, build, open_session, self._policy)
+        except CudaError as error:
+            return unavailable(self.name, *_blame(error))
+        finally:
+            torch.cuda.empty_cache()  # what we keep, the worker and the next arena cannot have
+
+    def measure(self, job: MeasurementJob) -> Measurement:
+        """Time candidate, incumbent and PyTorch by turns, at the timed shapes."""
+        try:
+            with ExitStack() as stack:
+                return self._measure(job, stack)
+        except (BaselineError, CudaError, torch.cuda.OutOfMemoryError) as error:
+            return Measurement(state=MeasurementState.UNMEASURED, reason=str(error))
+        finally:
+            torch.cuda.empty_cache()
+
+    def _measure(self, job: MeasurementJob, stack: ExitStack) -> Measurement:
+        eager = stack.enter_context(Baseline(self._device, job.timeout_s))
+        ceilings = eager.ceilings()
+        eager.load(job.spec, seed=job.seed)
+        inputs = draw_inputs(
+            job.spec,
+            job.spec.timed,
+            Distribution.NORMAL,
+            job.seed,
+            torch.device("cuda", self._device),
+        )
+        sessions: list[WorkerSession] = []
+        for source in filter(None, (job.source, job.incumbent)):
+            build = self.build(job.spec, source)
+            if build.status is not Status.PASSED:
+                return _refused(failed_build(self.name, build).evidence.summary)
+            session = stack.enter_context(
+                self._open(job.spec, build, (job.spec.timed,), job.timeout_s)
+            )
+            run = session.run(job.spec.timed, inputs, session.schedules[0])
+            if run.failure is not None:
+                return _refused(run.failure.summary)
+            sessions.append(session)
+        del inputs
+        candidate = sessions[0]
+        right = _kept_aside(candidate, job.spec.timed)
+        measurement = measure_candidate(
+            job.spec,
+            candidate=candidate,
+            eager=eager,
+            ceilings=ceilings,
+            incumbent=sessions[1] if job.incumbent is not None else None,
+            samples=job.samples,
+            device=self._device,
+        )
+        if measurement.state is MeasurementState.MEASURED:
+            # What was timed must be what was verified.
+            now = candidate.read_outputs(job.spec.timed)
+            wrong = [name for name, output in right.items() if not same_bits(output, now[name])]
+            if wrong:
+                return measurement.model_copy(
+                    update={
+                        "state": MeasurementState.REFUSED,
+                        "reason": f"the timed calls left other values in {', '.join(wrong)} than "
+                        "the call before them: the timed work is not the verified work",
+                    }
+                )
+        return measurement
+
+    def _open(
+        self, spec: KernelSpec, build: BuildResult, cases: tuple[Case, ...], timeout_s: float
+    ) -> WorkerSession:
+        assert build.library is not None
+        return WorkerSession(
+            spec,
+            build.library,
+            CudaArena(self._runtime, arena_bytes(cases)),
+            timeout_s=timeout_s,
+            cudart=self._cudart,
+            device=self._device,
+        )
+
+
+def architecture(device: int) -> str:
+    """The nvcc target of a device, such as ``sm_90a``."""
+    major, minor = torch.cuda.get_device_capability(device)
+    return f"sm_{major}{minor}" + ("a" if major >= _ARCHITECTURE_SPECIFIC else "")
+
+
+def _kept_aside(session: WorkerSession, case: Case) -> dict[str, Tensor]:
+    """Copies of the outputs; the outputs themselves are overwritten with zeros."""
+    outputs = session.read_outputs(case)
+    copies = {name: output.clone() for name, output in outputs.items()}
+    for output in outputs.values():
+        output.zero_()
+    torch.cuda.synchronize()
+    return copies
+
+
+def _refused(reason: str) -> Measurement:
+    return Measurement(state=MeasurementState.REFUSED, reason=reason)
+
+
+def _blame(error: CudaError) -> tuple[Status, str, str]:
+    """Status, summary and advice for a CUDA error of the parent's own."""
+    if allocation_failed(error.code):
+        return (
+            Status.RESOURCE,
+            f"the GPU has no memory for the case: {error}",
+            "free the GPU's memory, or give the spec smaller timed shapes",
+        )
+    return (
+        Status.ENVIRONMENT,
+        f"the CUDA device failed: {error}",
+        "run `cutegen doctor`; if the device is lost, reset it or restart the machine",
+    )

@@ -1,0 +1,62 @@
+"""The child's end of a worker process: confinement, and a loop of JSON requests and replies.
+
+It imports the standard library only, as the candidate's worker does.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+
+Message = dict[str, Any]
+
+
+def confine(settings: Message) -> None:
+    """Die with the parent, dump no core, fill no disk, spin no longer than allowed."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != settings["parent"]:
+        sys.exit(1)  # the parent died before the line above
+    for name, limit in settings["limits"].items():
+        kind = getattr(resource, name)
+        _, hard = resource.getrlimit(kind)
+        ceiling = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (ceiling, ceiling))
+
+
+def serve(
+    channel: int,
+    start: Callable[[], Mapping[str, Callable[[Message], Message]]],
+    expected: tuple[type[Exception], ...],
+) -> None:
+    """Answer requests until the parent closes the channel.
+
+    Args:
+        channel: File descriptor of the socket.
+        start: Makes what the operations need, and returns them by name.
+        expected: Exceptions that become the ``error`` of a reply; others end the process.
+    """
+    stream = socket.socket(fileno=channel).makefile("rwb")
+
+    def reply(message: Message) -> None:
+        stream.write(json.dumps(message).encode() + b"\n")
+        stream.flush()
+
+    try:
+        operations = start()
+    except expected as error:
+        reply({"error": f"device: {error}"})
+        return
+    reply({"error": ""})
+    for line in stream:
+        request = json.loads(line)
+        try:
+            reply({"error": "", **operations[request["op"]](request)})
+        except expected as error:
+            reply({"error": f"{type(error).__name__}: {error}"})
