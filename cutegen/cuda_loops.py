@@ -1,7 +1,8 @@
 """What loops do: accumulate products, stride by the grid, or load and nothing else."""
 
 import re
-from collections.abc import Iterator, Set as AbstractSet
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from tree_sitter import Node
 
@@ -109,18 +110,22 @@ def loads_before_use(function: Node) -> bool:
 
 def only_loads(loop: Node) -> bool:
     """Whether each statement of a loop is a copy, a load into an element, or a declaration."""
-    body = loop.child_by_field_name("body")
-    if body is None:
-        return False
-    statements = body.named_children if body.type == "compound_statement" else [body]
-    statements = [node for node in statements if node.type != "comment"]
-    while len(statements) == 1 and statements[0].type == "if_statement":
-        inner = statements[0].child_by_field_name("consequence")
-        if inner is None:
-            return False
-        statements = inner.named_children if inner.type == "compound_statement" else [inner]
-    kinds = [_statement_kind(node) for node in statements]
-    return "load" in kinds and set(kinds) <= {"load", "declaration"}
+    kinds = {_statement_kind(node) for node in _statements(loop.child_by_field_name("body"))}
+    return "load" in kinds and kinds <= {"load", "declaration"}
+
+
+def _statements(node: Node | None) -> Iterator[Node]:
+    """Single statements, out of blocks and from both sides of conditions."""
+    if node is None or node.type == "comment":
+        return
+    if node.type in ("compound_statement", "else_clause"):
+        for child in node.named_children:
+            yield from _statements(child)
+    elif node.type == "if_statement":
+        yield from _statements(node.child_by_field_name("consequence"))
+        yield from _statements(node.child_by_field_name("alternative"))
+    else:
+        yield node
 
 
 def _statement_kind(node: Node) -> str:

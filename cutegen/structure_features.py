@@ -27,7 +27,6 @@ _WIDE_TYPES = {
     **dict.fromkeys(("float4", "int4", "uint4", "uint128_t", "double2", "longlong2"), 128),
     **dict.fromkeys(("float2", "int2", "uint2", "ushort4", "short4"), 64),
 }
-_WIDE_COPIES = {"UniversalCopy", "AutoVectorizingCopyWithAssumedAlignment"}
 _STREAMING = re.compile(r"__(ld|st)(cs|cg|lu|cv|wt)$|\w*(EVICT_FIRST|CacheHint)\w*")
 _STREAMING_PTX = re.compile(r"\.(cs|cg|lu|wt)\b|no_allocate|evict_first")
 _SHUFFLE = re.compile(r"__shfl_(down|up|xor)_sync|__shfl_sync|__reduce_\w+_sync")
@@ -109,6 +108,8 @@ def _template_width(node: Node, constants: dict[str, int]) -> int:
     if name in ("AutoVectorizingCopyWithAssumedAlignment", "uint_bit_t", "uint_byte_t"):
         number = evaluate(arguments.named_children[0], constants) or 0
         return min(128, number * 8 if name == "uint_byte_t" else number)
+    if name == "UniversalCopy" and text(arguments.named_children[0]) == "uint64_t":
+        return 64
     if name in ("AlignedArray", "aligned_array"):  # a vector by construction, of unknown width
         return 128
     return 0
