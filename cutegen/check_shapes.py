@@ -51,6 +51,8 @@ _PLANS = (
 )
 _QUANTA = (1, 2, 4, 8, 16, 32, 64)  # extents a reference may ask to be multiples of
 _SMALLEST = 2
+_NEARBY = 64
+_WARP = 32
 
 
 class ShapeSearch(NamedTuple):
@@ -112,8 +114,8 @@ class ShapeSearch(NamedTuple):
             shrinkable = [x for x in free if wanted[x] > _SMALLEST and sizes[x] > quantum]
             if not shrinkable:
                 return least
-            largest = max(shrinkable, key=lambda symbol: wanted[symbol])
-            wanted[largest] = max(_SMALLEST, wanted[largest] // 2)
+            largest = max(shrinkable, key=lambda symbol: sizes[symbol])
+            wanted[largest] = max(_SMALLEST, min(wanted[largest], sizes[largest]) // 2)
 
     def _size(
         self, symbol: str, wanted: int, quantum: int, plan: _Plan, used: Iterable[int]
@@ -126,9 +128,10 @@ class ShapeSearch(NamedTuple):
         if wanted == 1:
             return max(least, min(quantum, most))
         start, taken = max(least, min(wanted, most)), set(used)
-        down = range(start // quantum, 0, -1)
-        up = range(start // quantum + 1, most // quantum + 1)
-        for number in (*down, *up):
+        multiples = range(1, most // quantum + 1)
+        # Nearby numbers suffice: below every number lies a prime that is at least half of it.
+        nearby = multiples[start // quantum // 4 : start // quantum + _NEARBY]
+        for number in sorted(nearby, key=lambda number: abs(number * quantum - start)):
             size, multiple = number * quantum, number == 1 < quantum
             good = multiple or (_is_prime(number) if plan.prime else _is_round(number))
             if good and size >= least and size not in taken:
@@ -148,5 +151,5 @@ def _is_prime(number: int) -> bool:
 
 
 def _is_round(number: int) -> bool:
-    """What tiles divide: multiples of a warp, and smaller powers of two."""
-    return number % 32 == 0 or number & (number - 1) == 0
+    """What tiles divide: multiples of a warp, or of 8, and the small powers of two."""
+    return number % (_WARP if number > _WARP else 8) == 0 or number in (2, 4)

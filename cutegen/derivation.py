@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.parameter import is_lazy
 
 from cutegen import kernelbench
 from cutegen.check_shapes import Shapes, ShapeSearch, Work
@@ -209,6 +210,8 @@ def _argument(name: str, value: object) -> TensorArg | ScalarArg:
 
 
 def _tensor(name: str, role: str, tensor: Tensor) -> TensorArg:
+    if is_lazy(tensor):
+        raise SpecError(f"{role} {name} has no shape yet; run the lazy module once before")
     if tensor.layout is not torch.strided or tensor.is_quantized:
         raise SpecError(f"{role} {name} is sparse or quantized; only dense tensors are supported")
     if tensor.numel() == 0:

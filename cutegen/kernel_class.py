@@ -29,7 +29,7 @@ _VIEWS = frozenset(
     """
     view reshape _unsafe_view flatten unflatten squeeze unsqueeze transpose t permute numpy_T mT
     movedim swapaxes select slice narrow chunk split split_with_sizes unbind stack cat triu tril
-    diagonal
+    diagonal diag diag_embed broadcast_tensors
     """.split()  # noqa: SIM905 - one word a line would fill a page
 )
 # Elementwise in the wide sense; PyTorch does not tag all of these as pointwise.

@@ -48,7 +48,7 @@ def load(text: str, origin: str, seed: int = 0) -> LoadedFile:
         arguments, keywords = _init_arguments(module, origin)
         try:
             model = model_class(*arguments, **keywords)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise SpecError(
                 f"{origin}: Model cannot be built with what get_init_inputs returns: "
                 f"{_quote(error, origin)}"
@@ -64,7 +64,7 @@ def call_get_inputs(loaded: LoadedFile, origin: str) -> Sequence[object]:
     """
     try:
         inputs = loaded.get_inputs()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(f"{origin}: get_inputs raises {_quote(error, origin)}") from error
     if not isinstance(inputs, list | tuple):
         raise SpecError(
@@ -107,7 +107,7 @@ def _init_arguments(
         return [], {}
     try:
         given = _function(module, "get_init_inputs", origin)()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(f"{origin}: get_init_inputs raises {_quote(error, origin)}") from error
     match given:
         case None:

@@ -18,10 +18,9 @@ _CPP_KEYWORDS = frozenset(
 # Macros and types that the headers of a candidate bring in.
 _TAKEN = frozenset(
     """
-    NULL EOF NAN INFINITY assert errno stdin stdout stderr
-    """.split()  # noqa: SIM905 - one word a line would fill a page
-    + ["int8_t", "uint8_t", "int32_t", "int64_t", "size_t", "cudaStream_t", "cudaError_t"]
-    + ["cutlass", "cute", "CutegenArgs", "linux", "unix"]
+    NULL EOF NAN INFINITY assert errno stdin stdout stderr linux unix
+    int8_t uint8_t int32_t int64_t size_t cudaStream_t cudaError_t cutlass cute CutegenArgs
+    """.split()  # noqa: SIM905 - the same
 )
 _CONTRACT = re.compile(r"out\d*|stream|workspace|workspace_bytes")
 

@@ -3,8 +3,10 @@
 import base64
 import functools
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 import cloudpickle
@@ -66,17 +68,15 @@ class Reference(Frozen):
 
 
 def pickled(module: nn.Module, seed: int = 0) -> Reference:
-    """A reference that carries a module, with the source of classes outside site-packages.
+    """A reference that carries a module, with the code that is not installed as a package.
 
     Raises:
         SpecError: The module cannot be pickled.
     """
-    carried = module.function if isinstance(module, FunctionModule) else type(module)
-    home = sys.modules.get(getattr(carried, "__module__", None) or "")
-    by_value = home is not None and not _is_installed(home.__dict__.get("__file__"))
+    packages = _local_packages(module)
+    for package in packages:
+        cloudpickle.register_pickle_by_value(package)
     try:
-        if home is not None and by_value:
-            cloudpickle.register_pickle_by_value(home)
         data = cloudpickle.dumps(module)
     except Exception as error:
         raise SpecError(
@@ -84,17 +84,25 @@ def pickled(module: nn.Module, seed: int = 0) -> Reference:
             "write it as a KernelBench-format file instead"
         ) from error
     finally:
-        if home is not None and by_value:
-            cloudpickle.unregister_pickle_by_value(home)
+        for package in packages:
+            cloudpickle.unregister_pickle_by_value(package)
     return Reference(kind="pickle", text=base64.b64encode(data).decode(), seed=seed)
 
 
-def _is_installed(file: str | None) -> bool:
-    """Whether another process will find the same module by its name."""
-    if file is None:  # built in, or a notebook, whose functions cloudpickle carries anyway
-        return True
-    parts = Path(file).parts
-    return "site-packages" in parts or "dist-packages" in parts or "lib" in parts[:-1]
+def _local_packages(module: nn.Module) -> list[ModuleType]:
+    """Top-level packages of the module's code that another process might not find."""
+    code: list[object] = [type(child) for child in module.modules()]
+    code += [child.function for child in module.modules() if isinstance(child, FunctionModule)]
+    names = {str(getattr(each, "__module__", "")).split(".")[0] for each in code}
+    # __main__ is carried anyway, and whoever loads a reference has this package.
+    found = (sys.modules.get(name) for name in sorted(names - {"", "__main__", "cutegen"}))
+    return [package for package in found if package is not None and _is_local(package)]
+
+
+def _is_local(package: ModuleType) -> bool:
+    file = getattr(package, "__file__", None)
+    installed = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    return file is not None and not any(Path(file).is_relative_to(path) for path in installed)
 
 
 def module_state(module: nn.Module) -> dict[str, Tensor]:

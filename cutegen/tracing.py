@@ -3,6 +3,9 @@
 Everything runs under ``FakeTensorMode``: a tensor of gigabytes costs nothing.
 """
 
+import contextlib
+import io
+import logging
 import math
 import operator
 import re
@@ -19,6 +22,7 @@ from torch.export import Dim, ExportedProgram, export
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Graph, Node
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from cutegen.reference import FunctionModule
 from cutegen.spec import DType, TracedOp
@@ -82,26 +86,44 @@ def trace(
 
 def _export(module: nn.Module, values: Sequence[Tensor | float], dynamic: bool) -> ExportedProgram:
     with (
-        warnings.catch_warnings(),
+        _quiet(),
         torch.no_grad(),
+        sdpa_kernel(SDPBackend.MATH),  # the fused ones do not look whether shapes agree
         FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True),
     ):
-        warnings.simplefilter("ignore")
         args = tuple(
             torch.empty(value.shape, dtype=value.dtype) if isinstance(value, Tensor) else value
             for value in values
         )
         shapes = tuple(
-            [Dim.AUTO] * value.dim() if isinstance(value, Tensor) else None for value in args
+            [Dim.AUTO if extent > 1 else Dim.STATIC for extent in value.shape]
+            if isinstance(value, Tensor)
+            else None
+            for value in args
         )
         variadic = isinstance(module, FunctionModule)
-        program = export(
+        program: ExportedProgram = export(
             module,
             args,
             strict=False,
             dynamic_shapes=((shapes,) if variadic else shapes) if dynamic else None,
         )
-        return program.run_decompositions({})  # functional form, operations kept whole
+        # Functional form, with the operations kept whole.
+        functional: ExportedProgram = program.run_decompositions({})
+        return functional
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Export reports what it cannot trace at length; here that is no news."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
 
 
 def _read(
