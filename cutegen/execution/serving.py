@@ -28,6 +28,8 @@ def confine(settings: Message) -> None:
         _, hard = resource.getrlimit(kind)
         ceiling = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(kind, (ceiling, ceiling))
+    # Python ignores it, and then a candidate that floods a file goes on for ever in vain.
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
 
 def serve(
