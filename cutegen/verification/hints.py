@@ -12,7 +12,7 @@ _NEARLY = 1e-3  # relative distance at which a pattern counts as met
 _MOST = 0.9
 _LOWER_PRECISIONS = (("TF32 or fp16", 2.0**-11), ("bf16", 2.0**-8))
 _DOWNGRADE_LARGEST_ERROR = 2e-2
-_DOWNGRADE_LEAST_SPREAD = 1e-2
+_DOWNGRADE_LEAST_SPREAD = 0.05
 _DOWNGRADE_LEAST_RATIO = 2.0**9  # roundoffs: between fp32's own noise and TF32's
 _DOWNGRADE_LARGEST_RATIO = 2.0**19
 

@@ -1,13 +1,13 @@
 """How long the longest sum in a reference is: rounding errors grow with its root."""
 
 from collections.abc import Callable, Iterable
-from math import prod
 from typing import Any
 
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1}
+_TRANSPOSED = 6  # the position of this argument in aten::convolution
 _RUNNING = ("softmax", "cumsum", "cumprod", "logcumsumexp")
 _SHRINKING = ("sum", "mean", "var", "std", "prod", "norm", "pool", "loss")
 
@@ -42,8 +42,8 @@ def _terms(name: str, args: tuple[Any, ...], result: object) -> int:
     if name in _PRODUCTS and len(tensors) > _PRODUCTS[name]:
         terms = int(tensors[_PRODUCTS[name]].shape[-1])
     elif name == "convolution":
-        weight = tensors[1]
-        terms = prod(weight.shape) // min(weight.shape[:2])
+        transposed = bool(args[_TRANSPOSED])
+        terms = tensors[1].numel() // tensors[1].shape[int(transposed)]
     elif "scaled_dot_product" in name:
         terms = max(max(tensor.shape[-2:]) for tensor in tensors[:3])
     elif any(word in name for word in _RUNNING):

@@ -1,0 +1,95 @@
+"""Executors end to end: from a source to a verdict."""
+
+import pytest
+import torch
+
+from cutegen.execution import EmulatedExecutor, EnvironmentUnfitError, resolve_executor
+from cutegen.execution.protocol import EvaluationJob, MeasurementJob
+from cutegen.measurement.timing import MeasurementState
+from cutegen.spec import KernelSpec
+from cutegen.status import Status
+from cutegen.toolchain.protocol import BuildRequest, BuildResult, Toolchain
+
+RIGHT = """
+#include "cutegen_args.h"
+extern "C" cudaError_t cutegen_launch(CutegenArgs const* a) {
+  for (int64_t i = 0; i < a->x_shape[0] * a->x_shape[1]; ++i) a->out[i] = a->x[i] * a->x[i];
+  return cudaSuccess;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def spec() -> KernelSpec:
+    return KernelSpec.from_callable(torch.square, [torch.randn(40, 70)], name="square")
+
+
+def test_a_right_candidate_passes(host_toolchain: Toolchain, spec: KernelSpec) -> None:
+    executor = EmulatedExecutor(host_toolchain)
+    verdict = executor.evaluate(EvaluationJob(spec=spec, source=RIGHT))
+    assert verdict.passed, verdict.evidence
+    assert verdict.seconds > 0
+
+
+def test_the_same_seed_gives_the_same_evidence(host_toolchain: Toolchain, spec: KernelSpec) -> None:
+    executor = EmulatedExecutor(host_toolchain)
+    first, again, other = (
+        executor.evaluate(EvaluationJob(spec=spec, source=RIGHT, seed=seed)) for seed in (1, 1, 2)
+    )
+    assert first.evidence == again.evidence
+    assert first.evidence != other.evidence
+
+
+def test_a_compile_error_is_a_verdict(host_toolchain: Toolchain, spec: KernelSpec) -> None:
+    source = RIGHT.replace("a->x[i] *", "a->y[i] *")
+    verdict = EmulatedExecutor(host_toolchain).evaluate(EvaluationJob(spec=spec, source=source))
+    assert verdict.status is Status.COMPILE_ERROR
+    assert "y" in verdict.evidence.summary
+    assert verdict.evidence.diagnostics
+    assert verdict.evidence.log
+
+
+class _Unfit:
+    """A toolchain on a machine that lacks its compiler: what such a toolchain answers."""
+
+    name = "unfit"
+
+    def build(self, request: BuildRequest) -> BuildResult:
+        del request
+        return BuildResult(
+            status=Status.ENVIRONMENT, toolchain=self.name, advice="install the compiler"
+        )
+
+
+def test_an_unfit_machine_is_not_the_candidates_fault(spec: KernelSpec) -> None:
+    verdict = EmulatedExecutor(_Unfit()).evaluate(EvaluationJob(spec=spec, source=RIGHT))
+    assert verdict.status is Status.ENVIRONMENT
+    assert not verdict.status.is_candidates_fault
+    assert "install the compiler" in verdict.evidence.summary
+
+
+def test_the_emulator_never_reports_a_time(host_toolchain: Toolchain, spec: KernelSpec) -> None:
+    measured = EmulatedExecutor(host_toolchain).measure(MeasurementJob(spec=spec, source=RIGHT))
+    assert measured.state is MeasurementState.UNMEASURED
+    assert "GPU" in measured.reason
+    assert measured.speedup is None
+
+
+def test_large_timed_cases_are_left_to_the_gpu(host_toolchain: Toolchain) -> None:
+    spec = KernelSpec.from_callable(torch.square, [torch.randn(1024, 1024)], name="large")
+    verdict = EmulatedExecutor(host_toolchain).evaluate(EvaluationJob(spec=spec, source=RIGHT))
+    assert verdict.passed
+    assert verdict.evidence.facts["timed_case_run"] is False
+    assert "not run here" in verdict.evidence.summary
+
+
+def test_unknown_executors_are_refused() -> None:
+    with pytest.raises(ValueError, match="auto, cuda, emulated"):
+        resolve_executor("tpu")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_cuda_without_a_gpu_gives_advice() -> None:
+    with pytest.raises(EnvironmentUnfitError, match="--executor emulated"):
+        resolve_executor("cuda")
+    assert resolve_executor("auto").name == "emulated"
