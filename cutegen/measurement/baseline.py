@@ -18,9 +18,9 @@ from cutegen.execution.serving import Message, confine, serve
 from cutegen.measurement.ceilings import measure_ceilings
 from cutegen.measurement.math_mode import set_math_mode
 from cutegen.measurement.torch_events import elapsed_us, timing_event
-from cutegen.reference import sample_inputs
 from cutegen.spec import KernelSpec, MathMode, ScalarArg
-from cutegen.verification.inputs import Distribution, draw
+from cutegen.verification.expectation import draw_inputs
+from cutegen.verification.inputs import Distribution
 
 _LEAST_FLUSH = 256 << 20  # bytes; the same as the candidate's worker writes
 _AUTOCAST = {MathMode.BF16: torch.bfloat16, MathMode.FP16: torch.float16}
@@ -100,11 +100,8 @@ class _Baseline:
 
 
 def _arguments(spec: KernelSpec, seed: int, device: torch.device) -> tuple[Tensor | float, ...]:
-    """The arguments of ``forward`` in order, at the timed shapes."""
-    case = spec.timed.model_copy(update={"tensors": spec.timed.of("input")})
-    tensors = draw(case, Distribution.NORMAL, seed, device, state={}, integers={})
-    given = {name: values.to(device) for name, values in sample_inputs(spec, case, seed).items()}
-    tensors.update(given)
+    """The arguments of ``forward`` in order, with the values that the candidate gets."""
+    tensors = draw_inputs(spec, spec.timed, Distribution.NORMAL, seed, device)
     return tuple(
         argument.value if isinstance(argument, ScalarArg) else tensors[argument.name]
         for argument in spec.arguments

@@ -1,0 +1,62 @@
+import math
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from cutegen.measurement.sampling import SampleFailedError, interleave
+
+
+class Recording:
+    """A worker with known times; it writes its name down whenever it is called."""
+
+    def __init__(self, name: str, times: Iterable[float], calls: list[str]) -> None:
+        self.residuals_us: list[float] = []
+        self._name = name
+        self._times: Iterator[float] = iter(times)
+        self._calls = calls
+
+    def sample(self) -> float:
+        self._calls.append(self._name)
+        self.residuals_us.append(0.0)
+        return next(self._times)
+
+
+def test_workers_take_turns_and_the_first_place_rotates() -> None:
+    calls: list[str] = []
+    workers = {name: Recording(name, [10.0] * 200, calls) for name in "abc"}
+    timings = interleave(workers, 50, warm_up_s=0)
+    assert calls[:6] == list("aabbcc")
+    assert "".join(calls[6:15]) == "abcbcacab"
+    assert {name: len(timing.samples_us) for name, timing in timings.items()} == dict.fromkeys(
+        "abc", 50
+    )
+    assert all(wall > 0 for timing in timings.values() for wall in timing.wall_us)
+
+
+def test_warm_up_samples_are_not_kept() -> None:
+    workers = {"a": Recording("a", [900.0, 900.0] + [10.0] * 50, [])}
+    assert set(interleave(workers, 50, warm_up_s=0)["a"].samples_us) == {10.0}
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan])
+def test_impossible_times_are_refused_with_the_workers_name(bad: float) -> None:
+    workers = {"good": Recording("good", [1.0] * 99, []), "bad": Recording("bad", [1.0, bad], [])}
+    with pytest.raises(SampleFailedError, match="bad: a time of"):
+        interleave(workers, 50, warm_up_s=0)
+
+
+def test_a_failing_worker_is_named() -> None:
+    class Broken(Recording):
+        def sample(self) -> float:
+            raise SampleFailedError("an illegal address was touched")
+
+    with pytest.raises(SampleFailedError) as caught:
+        interleave({"candidate": Broken("candidate", [], [])}, 50, warm_up_s=0)
+    assert caught.value.worker == "candidate"
+
+
+def test_too_few_samples_and_no_workers_are_the_callers_mistake() -> None:
+    with pytest.raises(ValueError, match="at least 50"):
+        interleave({"a": Recording("a", [], [])}, 10)
+    with pytest.raises(ValueError, match="nothing to time"):
+        interleave({}, 50)

@@ -1,0 +1,32 @@
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from cutegen.measurement.baselines import Baseline, BaselineError
+from cutegen.measurement.environment import cache_folder, device_state, git_commit, record
+from cutegen.measurement.timing import METHOD
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU, so the baseline starts")
+def test_without_a_gpu_the_baseline_says_so() -> None:
+    with pytest.raises(BaselineError, match="did not start: .*device"):
+        Baseline()
+
+
+def test_the_record_names_method_and_commit() -> None:
+    environment = record({"gpu": "NVIDIA H200"})
+    assert environment["method"] == METHOD
+    assert environment["gpu"] == "NVIDIA H200"
+    assert re.fullmatch(r"([0-9a-f]{40}\+?)?", str(environment["commit"]))
+    assert environment["commit"] == git_commit()
+
+
+def test_device_state_is_data_or_nothing() -> None:
+    assert all(isinstance(value, str | float) for value in device_state().values())
+
+
+def test_the_cache_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CUTEGEN_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
