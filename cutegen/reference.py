@@ -110,8 +110,9 @@ def module_state(module: nn.Module) -> dict[str, Tensor]:
     state: dict[str, Tensor] = {}
     for prefix, child in module.named_modules(remove_duplicate=False):
         dot = f"{prefix}." if prefix else ""
-        own = [*child.named_parameters(recurse=False), *child.named_buffers(recurse=False)]
-        state.update((f"{dot}{name}", tensor) for name, tensor in own)
+        for named in (child.named_parameters, child.named_buffers):
+            own = named(recurse=False, remove_duplicate=False)
+            state.update((f"{dot}{name}", tensor) for name, tensor in own)
     return state
 
 

@@ -31,6 +31,12 @@ from cutegen.spec_error import SpecError
 Extent = int | str
 """An extent of an input: fixed, or a symbol that all equal extents share."""
 
+_COPIES = (
+    torch.ops.aten.clone.default,
+    torch.ops.aten.alias.default,
+    torch.ops.aten.detach.default,
+    torch.ops.aten.lift_fresh_copy.default,
+)
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -108,9 +114,14 @@ def _export(module: nn.Module, values: Sequence[Tensor | float], dynamic: bool) 
             strict=False,
             dynamic_shapes=((shapes,) if variadic else shapes) if dynamic else None,
         )
-        # Functional form, with the operations kept whole.
-        functional: ExportedProgram = program.run_decompositions({})
-        return functional
+        if any(_is_in_place(node) for node in program.graph.nodes):
+            # Functional form, with the operations kept whole; it costs more than the export.
+            program = program.run_decompositions({})
+        return program
+
+
+def _is_in_place(node: Node) -> bool:
+    return isinstance(node.target, OpOverload) and node.target._schema.is_mutable  # noqa: SLF001 - no public way
 
 
 @contextlib.contextmanager
@@ -149,7 +160,8 @@ def _read(
         if spec.kind is OutputKind.USER_OUTPUT
     ]
     reader = _Reader(names, literals, sizes)
-    ops = tuple(reader.read(node) for node in _needed(graph, results) if _is_operation(node))
+    nodes = (node for node in _needed(graph, results) if _is_operation(node))
+    ops = tuple(reader.read(node) for node in nodes if not reader.is_literal(node))
     ranges = {
         str(symbol): (int(limits.lower), int(limits.upper) if limits.upper.is_Integer else 2**62)
         for symbol, limits in program.range_constraints.items()
@@ -232,9 +244,18 @@ class _Reader:
         sizes: Mapping[str, str],
     ) -> None:
         self.names = dict(names)
-        self._literals = literals
+        self._literals = dict(literals)
         self._sizes = sizes
         self._taken = set(names.values())
+
+    def is_literal(self, node: Node) -> bool:
+        """Whether a node only passes a one-element constant on; then it is one as well."""
+        source = node.args[0] if node.args else None
+        if not isinstance(source, Node) or source.name not in self._literals:
+            return False
+        if node.target in _COPIES:
+            self._literals[node.name] = self._literals[source.name]
+        return node.name in self._literals
 
     def read(self, node: Node) -> TracedOp:
         """One node as data."""
