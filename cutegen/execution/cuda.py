@@ -148,6 +148,7 @@ class CudaExecutor:
         self, spec: KernelSpec, build: BuildResult, cases: tuple[Case, ...], timeout_s: float
     ) -> WorkerSession:
         assert build.library is not None
+        torch.cuda.empty_cache()  # PyTorch's reserve is of no use to cudaMalloc
         return WorkerSession(
             spec,
             build.library,

@@ -39,7 +39,6 @@ class CudaRuntime:
         self._lib.cudaGetErrorName.restype = ctypes.c_char_p
         self._lib.cudaGetErrorString.restype = ctypes.c_char_p
         self.device = device
-        self.call("cudaSetDevice", ctypes.c_int(device))
         self.call("cudaFree", ctypes.c_void_p(0))
 
     def describe(self, code: int) -> tuple[str, str]:
@@ -49,8 +48,10 @@ class CudaRuntime:
         return name.decode(), text.decode()
 
     def call(self, function: str, *args: object) -> None:
-        """Call a runtime function that returns ``cudaError_t``."""
-        code = int(getattr(self._lib, function)(*args))
+        """Call a runtime function that returns ``cudaError_t``, on this object's device."""
+        # The current device is per thread, and a graph runs its nodes in many threads.
+        code = int(self._lib.cudaSetDevice(ctypes.c_int(self.device)))
+        code = code or int(getattr(self._lib, function)(*args))
         if code:
             # The last error is per thread and would be reported again by the next call.
             self._lib.cudaGetLastError()

@@ -3,7 +3,6 @@
 import signal
 from typing import Any
 
-from cutegen.execution.cudart import ERROR_NOT_SUPPORTED
 from cutegen.execution.process import Ending, WorkerEndedError
 from cutegen.status import Status
 from cutegen.verification.session import Failure
@@ -74,11 +73,6 @@ def failed_launch(reply: dict[str, Any]) -> Failure | None:
         hints=(hint,) if hint else (),
         facts={"cuda_error": code, "cuda_error_name": name, "stage": reply["stage"]},
     )
-
-
-def refused_shape(failure: Failure) -> bool:
-    """Whether the candidate declined a case, as DESIGN §3 wants it to."""
-    return failure.facts.get("cuda_error") == ERROR_NOT_SUPPORTED
 
 
 def ended_worker(error: WorkerEndedError, log: str, *, emulated: bool) -> Failure:

@@ -133,6 +133,12 @@ class WorkerSession:
                 summary="the candidate exports no cutegen_launch",
                 hints=('define `extern "C" cudaError_t cutegen_launch(CutegenArgs const* a)`',),
             )
+        elif "cudaErrorMemoryAllocation" in reply["error"]:
+            self._broken = Failure(
+                status=Status.RESOURCE,
+                summary=f"the GPU has no memory for the case: {reply['error']}",
+                hints=("free the GPU's memory, or give the spec smaller timed shapes",),
+            )
         elif reply["error"]:
             self._broken = Failure(
                 status=Status.LAUNCH_ERROR,

@@ -10,7 +10,7 @@ from cutegen.frozen import Frozen
 from cutegen.spec import Case, KernelSpec, TensorArg
 from cutegen.status import Status
 from cutegen.verification.comparison import Comparison, compare
-from cutegen.verification.expectation import Expectation, draw_inputs, expect
+from cutegen.verification.expectation import Expectation, check_name, draw_inputs, expect
 from cutegen.verification.hints import describe_wrong, lost_precision
 from cutegen.verification.inputs import Distribution
 from cutegen.verification.poison import Unwritten, same_bits, unwritten
@@ -114,7 +114,7 @@ class _Climb:
         session = self._session
         inputs = draw_inputs(self._spec, case, distribution, self._seed, session.device)
         # The candidate runs first: nothing of the reference can be left in its memory.
-        name = f"{case.name}/{distribution.value}"
+        name = check_name(case, distribution)
         run = self._run(name, case, inputs, session.schedules[0])
         # A third float64 evaluation of the timed case could exhaust the device.
         expectation = expect(
@@ -123,7 +123,7 @@ class _Climb:
             distribution,
             self._seed,
             inputs,
-            shake=case.name != self._spec.timed.name or not inputs_on_gpu(inputs),
+            shake=case.name != self._spec.timed.name or session.device.type == "cpu",
         )
         if expectation.telling < _LEAST_TELLING:
             self._silent.append(name)
@@ -301,11 +301,6 @@ _RACE_HINT = (
     "threads race: look for a missing __syncthreads (also before shared memory is "
     "reused), a wait on the wrong stage, or two blocks that write one element"
 )
-
-
-def inputs_on_gpu(inputs: Mapping[str, Tensor]) -> bool:
-    """Whether the inputs live in device memory."""
-    return any(tensor.is_cuda for tensor in inputs.values())
 
 
 def _broken_launch(name: str, case: Case, failure: Failure) -> _BrokenRungError:

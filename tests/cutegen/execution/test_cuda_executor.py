@@ -1,16 +1,17 @@
 """The CUDA executor on a GPU: the same verdicts as on the emulator, and times."""
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 
 from cutegen.execution import CudaExecutor, load_callable
-from cutegen.execution.memory import CudaArena
+from cutegen.execution.cudart import CudaRuntime
+from cutegen.execution.memory import CudaArena, find_cudart
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
+from cutegen.execution.session import WorkerSession, arena_bytes
 from cutegen.measurement.timing import MeasurementState
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
+from cutegen.verification.ladder import verify
 
 pytestmark = [
     pytest.mark.gpu,
@@ -41,8 +42,8 @@ def spec() -> KernelSpec:
 
 
 @pytest.fixture(scope="module")
-def executor() -> Iterator[CudaExecutor]:
-    yield CudaExecutor()
+def executor() -> CudaExecutor:
+    return CudaExecutor()
 
 
 def test_a_right_kernel_passes_at_the_timed_shape_too(
@@ -55,22 +56,27 @@ def test_a_right_kernel_passes_at_the_timed_shape_too(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "status", "phrase"),
+    ("change", "status", "phrase"),
     [
-        ("if (i < n)", "if (i < n / 256 * 256)", Status.WRONG_VALUES, "never written"),
-        ("if (i < n)", "if (i < n + 5)", Status.OUT_OF_BOUNDS, "past the end of out"),
-        ("if (i < n)", "if (i < 0)", Status.DID_NOT_RUN, "no output element"),
-        ("out[i] =", "out[i + (1ll << 40)] =", Status.OUT_OF_BOUNDS, "cudaErrorIllegalAddress"),
-        ("256, 0,", "2048, 0,", Status.LAUNCH_ERROR, "cudaErrorInvalidConfiguration"),
-        ("out[i] = x[i]", "while (x) {} out[i] = x[i]", Status.TIMEOUT, "within 5 s"),
-        ("return cudaGetLastError()", "return cudaErrorNotSupported", Status.LAUNCH_ERROR, "801"),
-        ("out[i] = ", "const_cast<float*>(x)[i] = 1; out[i] = ", Status.CHEAT, "inputs: x"),
-        ("out[i] = ", "__trap(); out[i] = ", Status.LAUNCH_ERROR, "a kernel failed"),
+        (("if (i < n)", "if (i < n / 256 * 256)"), Status.WRONG_VALUES, "never written"),
+        (("if (i < n)", "if (i < n + 5)"), Status.OUT_OF_BOUNDS, "past the end of out"),
+        (("if (i < n)", "if (i < 0)"), Status.DID_NOT_RUN, "no output element"),
+        (("out[i] =", "out[i + (1ll << 40)] ="), Status.OUT_OF_BOUNDS, "cudaErrorIllegalAddress"),
+        (("256, 0,", "2048, 0,"), Status.LAUNCH_ERROR, "cudaErrorInvalidConfiguration"),
+        (
+            ("out[i] = x[i]", "while (*(volatile float*)x < 1e30f) {} out[i] = x[i]"),
+            Status.TIMEOUT,
+            "within 5 s",
+        ),
+        (("return cudaGetLastError()", "return cudaErrorNotSupported"), Status.LAUNCH_ERROR, "801"),
+        (("out[i] = ", "const_cast<float*>(x)[i] = 1; out[i] = "), Status.CHEAT, "inputs: x"),
+        (("out[i] = ", "__trap(); out[i] = "), Status.LAUNCH_ERROR, "a kernel failed"),
     ],
 )
 def test_a_mistake_breaks_its_rung(
-    executor: CudaExecutor, spec: KernelSpec, old: str, new: str, status: Status, phrase: str
+    executor: CudaExecutor, spec: KernelSpec, change: tuple[str, str], status: Status, phrase: str
 ) -> None:
+    old, new = change
     assert old in RELU
     verdict = executor.evaluate(
         EvaluationJob(spec=spec, source=RELU.replace(old, new), timeout_s=5)
@@ -85,17 +91,14 @@ def test_the_device_survives_a_faulty_candidate(executor: CudaExecutor, spec: Ke
     assert executor.evaluate(EvaluationJob(spec=spec, source=RELU)).passed
 
 
-def test_it_works_where_ipc_is_refused(
-    executor: CudaExecutor, spec: KernelSpec, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create = CudaArena.__init__
-
-    def without_ipc(arena: CudaArena, *args: object) -> None:
-        create(arena, *args)  # type: ignore[arg-type] # forwarded as they came
-        arena.use_mirror()
-
-    monkeypatch.setattr(CudaArena, "__init__", without_ipc)
-    verdict = executor.evaluate(EvaluationJob(spec=spec, source=RELU))
+def test_it_works_where_ipc_is_refused(executor: CudaExecutor, spec: KernelSpec) -> None:
+    build = executor.build(spec, RELU)
+    assert build.library is not None
+    cudart = find_cudart()
+    arena = CudaArena(CudaRuntime(cudart, 0), arena_bytes((*spec.checks, spec.timed)))
+    arena.use_mirror()
+    with WorkerSession(spec, build.library, arena, timeout_s=60, cudart=cudart) as session:
+        verdict = verify(spec, session)
     assert verdict.passed, verdict.evidence
     assert verdict.evidence.facts["memory"] == "copied"
 
