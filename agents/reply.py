@@ -1,9 +1,33 @@
-"""What agents answer, and how the text of a chat model becomes it."""
+"""What agents answer, and how the text of a chat model becomes it.
+
+The reply format is plain text, since not every server offers tools or JSON modes::
+
+    INTENT: one line                       optimizers, repairer, synthesizer
+    EXPECTED: one line                     optimizers
+    ```cuda … ```                          a whole kernel (synthesizer only)
+    <<<<<<< SEARCH … ======= … >>>>>>> REPLACE     anchored edits
+    CAUSE: … / LINE: … / CHANGE: …         a diagnosis, most likely cause first
+    OUT_OF_IDEAS: reason                   an optimizer has nothing to propose
+    UNSUPPORTED: operation: reason         the synthesizer cannot write this kernel
+"""
+
+import re
 
 from cutegen.agents.request import Cause
-
 from cutegen.edits import Edit
 from cutegen.frozen import Frozen
+
+REQUEST_KEY = "cutegen_request"
+"""Key of ``HumanMessage.additional_kwargs`` under which the request's JSON travels."""
+
+_FENCE = re.compile(r"^```[ \t]*([\w+-]*)[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_EDIT = re.compile(
+    r"^<{5,9} ?SEARCH[ \t]*\n(.*?)^={5,9}[ \t]*\n(.*?)^>{5,9} ?REPLACE[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+_REASONING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_MARKS = r"[ \t>*_#`-]*"
+_CUDA = {"", "cuda", "cu", "cpp", "c++", "cxx", "c"}
 
 
 class WholeKernel(Frozen):
@@ -44,5 +68,100 @@ class ReplyError(ValueError):
     """A reply does not parse; the message quotes the fault for the one re-ask."""
 
 
-REQUEST_KEY = "cutegen_request"
-"""Key of ``HumanMessage.additional_kwargs`` under which the request's JSON travels."""
+def parse_kernel(text: str) -> WholeKernel | Unsupported:
+    """Read a synthesizer's reply.
+
+    Raises:
+        ReplyError: No kernel, or several of which none stands out as the whole file.
+    """
+    text = _clean(text)
+    if (refusal := _field(text, "UNSUPPORTED")) is not None:
+        operation, _, reason = refusal.partition(": ")
+        return Unsupported(operation=operation.strip(), reason=reason.strip() or "not said")
+    blocks = [body for language, body in _FENCE.findall(text) if language.lower() in _CUDA]
+    whole = [body for body in blocks if "cutegen_launch" in body] or blocks
+    if not whole:
+        raise ReplyError(
+            "the reply holds no ```cuda block with the whole kernel"
+            + ("; its block is not closed: was the reply cut?" if "```" in text else "")
+        )
+    if len(whole) > 1:
+        raise ReplyError(
+            f"the reply holds {len(whole)} blocks that could be the kernel; send exactly one"
+        )
+    return WholeKernel(intent=_field(text, "INTENT") or "first kernel", source=whole[0])
+
+
+def parse_patch(text: str) -> Patch | OutOfIdeas:
+    """Read an optimizer's or a repairer's reply.
+
+    Raises:
+        ReplyError: No edit block, an unfinished one, a whole file instead, or no intent.
+    """
+    text = _clean(text)
+    edits = tuple(Edit(search=search, replace=replace) for search, replace in _EDIT.findall(text))
+    if not edits:
+        if (reason := _field(text, "OUT_OF_IDEAS")) is not None:
+            return OutOfIdeas(reason=reason or "not said")
+        raise ReplyError(_why_no_edits(text))
+    if len(edits) != len(re.findall(r"^<{5,9} ?SEARCH", text, re.MULTILINE)):
+        raise ReplyError(
+            "a SEARCH block has no ======= or no >>>>>>> REPLACE line after it; close every block"
+        )
+    intent = _field(text, "INTENT")
+    if not intent:
+        raise ReplyError("the reply has edits but no `INTENT:` line that says what they are for")
+    return Patch(intent=intent, expected=_field(text, "EXPECTED") or "", edits=edits)
+
+
+def parse_diagnosis(text: str) -> Diagnosis | OutOfIdeas:
+    """Read a diagnostician's reply: each CAUSE with the LINE and CHANGE that follow it.
+
+    Raises:
+        ReplyError: There is no CAUSE line.
+    """
+    text = _clean(text)
+    parts = re.split(rf"^{_MARKS}(?:\d+[.)] *)?{_MARKS}CAUSE{_MARKS}:", text, flags=re.MULTILINE)
+    if len(parts) == 1:
+        if (reason := _field(text, "OUT_OF_IDEAS")) is not None:
+            return OutOfIdeas(reason=reason or "not said")
+        raise ReplyError("the reply names no cause; write at least one line `CAUSE: …`")
+    return Diagnosis(causes=tuple(_cause(part) for part in parts[1:]))
+
+
+def _cause(part: str) -> Cause:
+    line = re.search(r"\d+", _field(part, "LINE") or "")
+    return Cause(
+        cause=part.strip().splitlines()[0].strip(" *`") if part.strip() else "not said",
+        line=int(line.group()) if line else 0,
+        smallest_change=_field(part, "CHANGE") or "",
+    )
+
+
+def _clean(text: str) -> str:
+    """Plain line ends, no reasoning text.
+
+    Raises:
+        ReplyError: Nothing is left.
+    """
+    cleaned = _REASONING.sub("", text.replace("\r\n", "\n"))
+    if not cleaned.strip():
+        raise ReplyError("the reply is empty")
+    return cleaned if cleaned.endswith("\n") else cleaned + "\n"
+
+
+def _field(text: str, name: str) -> str | None:
+    """The rest of the first line that starts with ``NAME:``, bold or quoted or not."""
+    found = re.search(rf"^{_MARKS}{name}{_MARKS}:(.*)$", text, re.MULTILINE)
+    return found.group(1).strip(" \t*`") if found else None
+
+
+def _why_no_edits(text: str) -> str:
+    if "SEARCH" in text:
+        return (
+            "the edit block is incomplete: it needs the lines <<<<<<< SEARCH, =======, and "
+            ">>>>>>> REPLACE, each alone on its line"
+        )
+    if "cutegen_launch" in text:
+        return "the reply is a whole file; send only SEARCH/REPLACE blocks for what changes"
+    return "the reply holds no SEARCH/REPLACE block"

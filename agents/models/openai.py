@@ -1,0 +1,58 @@
+"""Any server that speaks the OpenAI chat API, through langchain-openai."""
+
+import os
+
+import openai
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from cutegen.agents.models.errors import ModelError
+
+_TIMEOUT_S = 300.0  # ChatOpenAI's own default waits for ever
+_RETRIES = 3
+_LOCAL_KEY = "not-needed"  # local servers want the header, not its content
+
+
+class OpenAIChat:
+    """A chat model by name; its service's errors become ``ModelError``."""
+
+    def __init__(self, name: str) -> None:
+        """Read ``OPENAI_API_KEY`` and ``OPENAI_BASE_URL``; nothing is asked yet.
+
+        Raises:
+            ModelError: Neither a key nor a server of one's own is set.
+        """
+        base_url = os.environ.get("OPENAI_BASE_URL")
+        key = os.environ.get("OPENAI_API_KEY") or (_LOCAL_KEY if base_url else None)
+        if key is None:
+            raise ModelError(
+                "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, "
+                "or use --model playbook, which needs neither"
+            )
+        self._name = name
+        self._chat = ChatOpenAI(
+            model=name,
+            base_url=base_url,
+            api_key=SecretStr(key),
+            timeout=_TIMEOUT_S,
+            max_retries=_RETRIES,
+            use_responses_api=False,
+            stream_usage=False,
+        )
+
+    def invoke(self, messages: list[BaseMessage], /) -> AIMessage:
+        """Answer the conversation.
+
+        Raises:
+            ModelError: The service refused, or did not answer in time.
+        """
+        try:
+            return self._chat.invoke([_text_only(message) for message in messages])
+        except openai.OpenAIError as error:
+            raise ModelError(f"the model {self._name} could not be asked: {error}") from error
+
+
+def _text_only(message: BaseMessage) -> BaseMessage:
+    """The request that travels beside a prompt is for models in this process only."""
+    return message.model_copy(update={"additional_kwargs": {}})
