@@ -1,0 +1,9 @@
+// The one header of an emulated candidate: precompiled, and included before its first line.
+#ifndef CUTEGEN_EMULATOR_H
+#define CUTEGEN_EMULATOR_H
+
+#include <cuda_runtime.h>
+
+#include <cute/tensor.hpp>
+
+#endif

@@ -1,0 +1,34 @@
+// Barriers of a block, and fences.
+#pragma once
+
+#include <cutegen_emulator/machine.hpp>
+
+inline void __syncthreads(int line = __builtin_LINE()) {
+  cutegen_emu::machine->wait_at_barrier(false, line, "__syncthreads");
+}
+
+inline int __syncthreads_or(int predicate, int line = __builtin_LINE()) {
+  return cutegen_emu::machine->wait_at_barrier(predicate != 0, line, "__syncthreads_or");
+}
+
+inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
+  cutegen_emu::machine->wait_at_barrier(predicate != 0, line, "__syncthreads_count");
+  return cutegen_emu::machine->barrier_count();
+}
+
+inline int __syncthreads_and(int predicate, int line = __builtin_LINE()) {
+  cutegen_emu::Machine& m = *cutegen_emu::machine;
+  m.wait_at_barrier(predicate != 0, line, "__syncthreads_and");
+  return m.barrier_count() == m.barrier_threads();
+}
+
+inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence_block() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+inline void __nanosleep(unsigned) { cutegen_emu::machine->yield(); }
+
+[[noreturn]] inline void __trap() {
+  cutegen_emu::machine->fail(cudaErrorLaunchFailure, "__trap() was reached");
+}
+inline void __brkpt() { __trap(); }

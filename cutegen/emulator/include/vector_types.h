@@ -1,0 +1,3 @@
+#pragma once
+
+#include <cutegen_emulator/vector_types.hpp>

@@ -1,0 +1,91 @@
+"""What the emulator refuses rather than runs wrongly.
+
+CUTLASS compiles most device-only code on the host too, as nothing at all or as a failing
+assertion; so a silent wrong answer is the alternative to each entry here.
+"""
+
+import re
+from collections.abc import Sequence
+
+from cutegen.emulator.error import EmulationError
+from cutegen.emulator.tokens import Kind, Token, line_of
+
+_ON_A_GPU = "judge this candidate with `--executor cuda`"
+_SIMT = f"use CuTe's universal copy and UniversalFMA, or {_ON_A_GPU}"
+_HEADERS = f"write the kernel with CuTe alone, or {_ON_A_GPU}"
+
+_WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern), what, advice)
+    for pattern, what, advice in (
+        (r"SM\d{2,3}(_\w+)?", "architecture-specific atoms", _SIMT),
+        (r"cp_async_\w+|cpasync_\w+|__pipeline_\w+", "asynchronous copies", _SIMT),
+        (r"tma_\w+|make_tma_\w+|CUtensorMap|cuTensorMap\w+", "TMA", _SIMT),
+        (r"warpgroup_\w+|elect_one_sync|wgmma\w*", "warpgroup instructions", _SIMT),
+        (r"cluster_\w+|__cluster_dims__|cudaLaunchAttributeCluster\w+", "clusters", _SIMT),
+        (r"wmma|nvcuda", "the WMMA interface", _SIMT),
+        (
+            r"NamedBarrier|ClusterBarrier|ClusterTransactionBarrier|mbarrier_\w+",
+            "named and transaction barriers",
+            f"use __syncthreads(), or {_ON_A_GPU}",
+        ),
+        (
+            r"cooperative_groups|cudaLaunchCooperativeKernel",
+            "cooperative groups",
+            f"use __syncthreads(), __syncwarp() and __shfl_*_sync, or {_ON_A_GPU}",
+        ),
+        (
+            r"cudaTextureObject_t|cudaSurfaceObject_t|tex[123]D\w*|surf[123]D\w*",
+            "textures and surfaces",
+            f"read global memory through plain pointers, or {_ON_A_GPU}",
+        ),
+        (r"cudaGraph\w*", "CUDA graphs", f"launch on a->stream, or {_ON_A_GPU}"),
+    )
+)
+
+_INCLUDES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), advice)
+    for pattern, advice in (
+        (r"(cub|thrust|cooperative_groups|nvtx3|curand|cublas|cudnn|torch|ATen)\b", _HEADERS),
+        (r"mma\.h|crt/mma\.h|cuda_pipeline|cuda/(?!std/)|cuda\.h", _HEADERS),
+        (r"cutlass/(gemm|conv|epilogue|pipeline|transform|reduction|device_kernel)\b", _HEADERS),
+    )
+)
+_INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)')
+
+
+def refuse_unsupported(source: str, tokens: Sequence[Token]) -> None:
+    """Look through a whole source.
+
+    Raises:
+        EmulationError: It uses something outside the emulator's set.
+    """
+    for index, token in enumerate(tokens):
+        line = line_of(source, token.start)
+        if token.kind is Kind.DIRECTIVE:
+            _check_include(token.text, line)
+        elif token.kind is Kind.WORD:
+            if token.text in {"asm", "__asm__", "__asm"}:
+                _check_asm(tokens, index, line)
+            for pattern, what, advice in _WORDS:
+                if pattern.fullmatch(token.text):
+                    raise EmulationError(line, f"{what} (`{token.text}`)", advice)
+
+
+def _check_include(directive: str, line: int) -> None:
+    match = _INCLUDE.match(directive)
+    if not match:
+        return
+    for pattern, advice in _INCLUDES:
+        if pattern.match(match.group(1)):
+            raise EmulationError(line, f"what <{match.group(1)}> declares", advice)
+
+
+def _check_asm(tokens: Sequence[Token], index: int, line: int) -> None:
+    """Inline PTX is refused; an empty template is a compiler barrier, which g++ knows as well."""
+    template = next((token for token in tokens[index : index + 5] if token.kind is Kind.TEXT), None)
+    if template is None or template.text != '""':
+        raise EmulationError(
+            line,
+            "inline PTX",
+            f"use the CUDA intrinsic for it (for instance __ldcs, __stcs, __fmaf_rn), or {_ON_A_GPU}",
+        )
