@@ -8,7 +8,7 @@ dimensions, so that a transposed index shows.
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cutegen.tracing import Extent
+from cutegen.exported import Extent
 
 Shapes = tuple[tuple[int, ...], ...]
 """One shape per tensor input."""

@@ -165,14 +165,17 @@ def own_inputs(spec: "KernelSpec") -> dict[str, Tensor]:
     nbytes = sum(argument.nbytes for argument in arguments)
     if spec.reference.kind != "source" or nbytes > _SMALL_INPUTS:
         return {}
-    loaded = kernelbench.load(spec.reference.text, "the reference", spec.reference.seed)
-    with contained(spec.reference.seed):
+    tensors = _given_tensors(spec.reference)
+    return {argument.name: tensor for argument, tensor in zip(arguments, tensors, strict=True)}
+
+
+@functools.lru_cache(maxsize=1)
+def _given_tensors(reference: Reference) -> tuple[Tensor, ...]:
+    """The tensors that ``get_inputs`` of a ``source`` returns, on the CPU."""
+    loaded = kernelbench.load(reference.text, "the reference", reference.seed)
+    with contained(reference.seed):
         given = kernelbench.call_get_inputs(loaded, "the reference")
-    tensors = [value for value in given if isinstance(value, Tensor)]
-    return {
-        argument.name: tensor.detach().cpu()
-        for argument, tensor in zip(arguments, tensors, strict=True)
-    }
+    return tuple(value.detach().cpu() for value in given if isinstance(value, Tensor))
 
 
 def evaluate(

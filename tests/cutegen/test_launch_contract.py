@@ -35,7 +35,7 @@ class Everything(nn.Module):
         self.net = nn.Sequential(nn.Linear(4, 4))
         self.register_buffer("count", torch.tensor(3))
 
-    def forward(
+    def forward(  # noqa: PLR0917 - inputs come by position
         self, x: Tensor, flag: bool, mask: Tensor, half: Tensor, n: int, s: float, t: Tensor
     ) -> tuple[Tensor, Tensor]:
         y = self.net(x) * s + n if flag else x
@@ -136,8 +136,8 @@ def _compile(spec: KernelSpec, source: str, folder: Path) -> Path:
     (folder / "cutegen_args.h").write_text(args_header(spec), encoding="utf-8")
     (folder / "check.cpp").write_text(f'#include "cutegen_args.h"\n{source}', encoding="utf-8")
     done = subprocess.run(
-        [compiler, "-std=c++17", "-shared", "-fPIC", f"-I{folder}"]
-        + ["-o", str(folder / "check.so"), str(folder / "check.cpp")],
+        [compiler, "-std=c++17", "-shared", "-fPIC", "-o", "check.so", "-I.", "check.cpp"],
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
