@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).parent / "results"
-BEGIN = "<!-- figures:begin (made by tests/gpu/figures.py) -->"
+BEGIN = "<!-- figures:begin -->"
 END = "<!-- figures:end -->"
 HEADER = (
     "| task | shapes | PyTorch eager | kernel | p20-p80 | speed-up | rate | limit | verdict |",

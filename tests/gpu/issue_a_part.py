@@ -10,11 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cutegen.graphs.state import Budget
-
 from cutegen import run_graph
 from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
+from cutegen.graphs.settings import Budget
 from cutegen.measurement.baselines import Baseline
 from cutegen.measurement.environment import device_state, record
 from cutegen.spec import KernelSpec

@@ -1,0 +1,73 @@
+"""The table of figures; it needs no GPU, only results."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FIGURES = runpy.run_path(str(Path(__file__).with_name("figures.py")))
+CEILINGS = {
+    "part": "ceilings",
+    "ceilings": {
+        "device": "NVIDIA H200",
+        "copy_bytes_per_s": 4.27e12,
+        "library_flops_per_s": {"fp32": 51e12, "tf32": 359e12},
+    },
+}
+
+
+def swish(**measurement: Any) -> dict[str, Any]:
+    measured = {
+        "state": "MEASURED",
+        "candidate": {"samples_us": [3100.0] * 50},
+        "baselines": {"eager": {"samples_us": [7462.0] * 50}},
+        "roofline": {
+            "bound": "memory",
+            "bytes_moved": 2 * 6442450944,
+            "flops": 0,
+            "fraction": 0.97,
+        },
+    }
+    return {
+        "part": "swish",
+        "task": "25_Swish",
+        "spec": {"math_mode": "fp32"},
+        "tensors": [
+            {"shape": [4096, 393216], "role": "input"},
+            {"shape": [4096, 393216], "role": "output"},
+        ],
+        "run": {"status": "SUCCEEDED", "reason": ""},
+        "verdict": {"status": "PASSED"},
+        "measurement": measured | measurement,
+    }
+
+
+def test_a_row_holds_times_speedup_rate_and_verdict() -> None:
+    table = FIGURES["summary"]([CEILINGS, swish()])
+    assert (
+        "| 25_Swish (fp32) | 4096x393216 | 7.462 ms | 3.100 ms | 3.100 ms-3.100 ms | 2.41x | "
+        "4.16 TB/s | 97% (memory) | PASSED |"
+    ) in table
+    assert "copy 4.27 TB/s" in table
+
+
+def test_a_refused_time_is_told_and_no_speedup_claimed() -> None:
+    row = FIGURES["row"](swish(state="REFUSED", reason="too fast to be true"))
+    assert "too fast to be true" in row
+    assert "2.41x" not in row
+
+
+def test_a_part_that_failed_has_no_row() -> None:
+    table = FIGURES["summary"]([{"part": "matmul", "done": False, "error": "boom"}])
+    assert table.strip().splitlines() == list(FIGURES["HEADER"])
+
+
+def test_only_the_block_between_the_markers_changes() -> None:
+    begin, end = FIGURES["BEGIN"], FIGURES["END"]
+    assert (
+        FIGURES["replace_block"](f"before\n{begin}\nold\n{end}\nafter\n", "new")
+        == f"before\n{begin}\nnew\n{end}\nafter\n"
+    )
+    with pytest.raises(ValueError, match="needs these two lines"):
+        FIGURES["replace_block"]("no markers", "new")
