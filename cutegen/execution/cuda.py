@@ -119,6 +119,10 @@ class CudaExecutor:
                 return _refused(run.failure.summary)
             sessions.append(session)
         del inputs
+        more: dict[str, Baseline] = {}
+        if job.compiled:
+            more["compile"] = stack.enter_context(Baseline(self._device, job.timeout_s))
+            more["compile"].load(job.spec, "compile", job.seed)
         candidate = sessions[0]
         right = _kept_aside(candidate, job.spec.timed)
         measurement = measure_candidate(
@@ -127,6 +131,7 @@ class CudaExecutor:
             eager=eager,
             ceilings=ceilings,
             incumbent=sessions[1] if job.incumbent is not None else None,
+            more_baselines=more,
             samples=job.samples,
             device=self._device,
         )

@@ -19,13 +19,17 @@ class EvaluationJob(Frozen):
 
 
 class MeasurementJob(Frozen):
-    """Time one verified source, interleaved with the incumbent and with PyTorch eager."""
+    """Time one verified source, interleaved with the incumbent and with PyTorch eager.
+
+    ``compiled`` adds a baseline by ``torch.compile``, which takes a while to start.
+    """
 
     spec: KernelSpec
     source: str
     incumbent: str | None = None
     seed: int = 0
     samples: int = 50
+    compiled: bool = False
     timeout_s: float = 300.0
 
 

@@ -71,8 +71,9 @@ class Measurement(Frozen):
 
     @property
     def speedup(self) -> float | None:
-        """Median of PyTorch eager over the candidate's; None when either is missing."""
+        """Median of PyTorch eager over the candidate's; None unless both are believed."""
         eager = self.baselines.get("eager")
-        if self.candidate is None or eager is None:
+        believed = self.state is MeasurementState.MEASURED
+        if not believed or self.candidate is None or eager is None:
             return None
         return eager.median_us / self.candidate.median_us

@@ -19,8 +19,8 @@ RESULTS = Path(__file__).parent / "results"
 BEGIN = "<!-- figures:begin -->"
 END = "<!-- figures:end -->"
 HEADER = (
-    "| task | shapes | PyTorch eager | kernel | p20-p80 | speed-up | rate | limit | verdict |",
-    "|---|---|---|---|---|---|---|---|---|",
+    "| task | shapes | PyTorch eager | torch.compile | kernel | p20-p80 | speed-up | rate | limit | verdict |",
+    "|---|---|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -59,9 +59,10 @@ def row(record: dict[str, Any]) -> str:
     measurement = record.get("measurement") or {}
     if measurement.get("state") != "MEASURED":
         reason = measurement.get("reason") or record["run"].get("reason") or "no time"
-        return f"| {name} | {shapes} | | {reason} | | | | | {verdict} |"
+        return f"| {name} | {shapes} | | | {reason} | | | | | {verdict} |"
     kernel = measurement["candidate"]["samples_us"]
     eager = measurement["baselines"]["eager"]["samples_us"]
+    compiled = measurement["baselines"].get("compile")
     roofline, time_us = measurement["roofline"], median(kernel)
     p20, *_, p80 = quantiles(kernel, n=5)
     rate = (
@@ -70,7 +71,8 @@ def row(record: dict[str, Any]) -> str:
         else f"{roofline['bytes_moved'] / time_us / 1e6:.2f} TB/s"
     )
     return (
-        f"| {name} | {shapes} | {shown(median(eager))} | {shown(time_us)} | "
+        f"| {name} | {shapes} | {shown(median(eager))} | "
+        f"{shown(median(compiled['samples_us'])) if compiled else ''} | {shown(time_us)} | "
         f"{shown(p20)}-{shown(p80)} | {median(eager) / time_us:.2f}x | {rate} | "
         f"{roofline['fraction']:.0%} ({roofline['bound']}) | {verdict} |"
     )

@@ -16,6 +16,7 @@ from cutegen.execution.protocol import EvaluationJob, MeasurementJob
 from cutegen.graphs.settings import Budget
 from cutegen.measurement.baselines import Baseline
 from cutegen.measurement.environment import device_state, record
+from cutegen.measurement.timing import MeasurementState
 from cutegen.spec import KernelSpec
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -63,9 +64,11 @@ def run_task(name: str, out: Path, seconds: float) -> dict[str, Any]:
     source = Path(result.best.source_path).read_text(encoding="utf-8")
     executor = resolve_executor("cuda")
     verdict = executor.evaluate(EvaluationJob(spec=spec, source=source, seed=FINAL_SEED))
-    measurement = executor.measure(
-        MeasurementJob(spec=spec, source=source, seed=FINAL_SEED, samples=SAMPLES)
-    )
+    job = MeasurementJob(spec=spec, source=source, seed=FINAL_SEED, samples=SAMPLES, compiled=True)
+    measurement = executor.measure(job)
+    if measurement.state is MeasurementState.UNMEASURED:  # torch.compile is not usable everywhere
+        found["without_compile"] = measurement.reason
+        measurement = executor.measure(job.model_copy(update={"compiled": False}))
     return found | {
         "source": source,
         "verdict": verdict.model_dump(mode="json"),

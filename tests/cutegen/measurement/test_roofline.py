@@ -123,7 +123,7 @@ def test_a_measurement_carries_every_timing_and_the_verdict_on_the_time(swish: K
     assert set(good.baselines) == {"eager"}
     bad = judge(swish, timings | {"candidate": steady(100)}, H200, {})
     assert bad.state is MeasurementState.REFUSED
-    assert bad.candidate == steady(100)
+    assert (bad.candidate, bad.speedup) == (steady(100), None)
     assert "too fast" in bad.reason
 
 
