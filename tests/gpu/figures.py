@@ -19,7 +19,7 @@ RESULTS = Path(__file__).parent / "results"
 BEGIN = "<!-- figures:begin -->"
 END = "<!-- figures:end -->"
 HEADER = (
-    "| task | shapes | PyTorch eager | torch.compile | kernel | p20-p80 | speed-up | rate | limit | verdict |",
+    "| task | shapes | eager | compile | kernel | p20-p80 | speed-up | rate | limit | verdict |",
     "|---|---|---|---|---|---|---|---|---|---|",
 )
 
