@@ -3,8 +3,6 @@
 from pathlib import Path
 
 from cutegen.agents.ask import Chat
-from cutegen.agents.models.openai import OpenAIChat
-from cutegen.agents.models.playbook.model import PlaybookChatModel
 from cutegen.agents.models.replay import ReplayChat
 
 DEFAULT_MODEL = "playbook"
@@ -20,8 +18,14 @@ def resolve_model(name: str = DEFAULT_MODEL) -> Chat:
     kind, _, rest = name.partition(":")
     match kind, rest:
         case "playbook", "":
+            from cutegen.agents.models.playbook.model import (  # noqa: PLC0415 - its library is large
+                PlaybookChatModel,
+            )
+
             return PlaybookChatModel()
         case "openai", str(model) if model:
+            from cutegen.agents.models.openai import OpenAIChat  # noqa: PLC0415 - a second to import
+
             return OpenAIChat(model)
         case "replay", str(path) if path:
             return ReplayChat(Path(path))
