@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cutegen.status import Status
 from cutegen.toolchain.diagnostics import parse
+from cutegen.toolchain.faults import fault_of_surroundings
 from cutegen.toolchain.ninja import BuildStep, Built, Ending, run_ninja
 from cutegen.toolchain.protocol import BuildResult, Diagnostic
 
@@ -44,35 +45,41 @@ def build_library(
         timeout_s: Wall-clock limit in seconds.
     """
     built = run_ninja(directory, steps, timeout_s)
-    status, diagnostics, advice = _judge(built, source, candidate, timeout_s)
+    if built.ending is Ending.DONE:
+        status, advice = Status.PASSED, ""
+    else:
+        status, advice = explain_failure(built, timeout_s)
     return BuildResult(
         status=status,
         toolchain=toolchain,
         library=directory / LIBRARY if status is Status.PASSED else None,
-        diagnostics=diagnostics,
+        diagnostics=_digest(built.output, source, candidate)
+        if status is Status.COMPILE_ERROR
+        else (),
         advice=advice,
         log=built.output,
         seconds=built.seconds,
     )
 
 
-def _judge(
-    built: Built, source: str, candidate: str, timeout_s: float
-) -> tuple[Status, tuple[Diagnostic, ...], str]:
-    match built.ending:
-        case Ending.DONE:
-            return Status.PASSED, (), ""
-        case Ending.TIMEOUT:
-            advice = f"the build took more than {timeout_s:g} s; instantiate or unroll less"
-            return Status.TIMEOUT, (), advice
-        case Ending.KILLED:
-            advice = "the compiler was killed, most likely for memory: run fewer builds at a time"
-            return Status.RESOURCE, (), advice
-        case Ending.FAILED:
-            diagnostics = parse(built.output, source, candidate)
-            if not diagnostics and _NO_ENTRY in built.output:
-                diagnostics = (_MISSING_ENTRY,)
-            elif not diagnostics:
-                last = built.output.strip().splitlines()[-20:]
-                diagnostics = (Diagnostic(severity="error", message="\n".join(last)),)
-            return Status.COMPILE_ERROR, diagnostics, ""
+def explain_failure(built: Built, timeout_s: float) -> tuple[Status, str]:
+    """Whose fault it is that a build was not done, and what to do when it is not the source's."""
+    if built.ending is Ending.TIMEOUT:
+        return (
+            Status.TIMEOUT,
+            f"the build took more than {timeout_s:g} s; instantiate or unroll less",
+        )
+    if built.ending is Ending.KILLED:
+        return Status.RESOURCE, "somebody killed the build: look for a lack of memory"
+    if fault := fault_of_surroundings(built.output):
+        return fault.status, fault.advice
+    return Status.COMPILE_ERROR, ""
+
+
+def _digest(output: str, source: str, candidate: str) -> tuple[Diagnostic, ...]:
+    if diagnostics := parse(output, source, candidate):
+        return diagnostics
+    if _NO_ENTRY in output:
+        return (_MISSING_ENTRY,)
+    last = output.strip().split("\n")[-20:]
+    return (Diagnostic(severity="error", message="\n".join(last)),)

@@ -16,14 +16,18 @@ _MESSAGE_LIMIT = 600
 _EDG = re.compile(
     r"^(?P<file>[^\s(][^(]*)\((?P<line>\d+)\): (?:catastrophic )?error: (?P<message>.+)$"
 )
-_EDG_FRAME = re.compile(r"at line (?P<line>\d+)(?: of (?P<file>\S+))?")
+_EDG_FRAME = re.compile(r"^ {6,}\S.* at line (?P<line>\d+)(?: of (?P<file>.+))?$")
+_EDG_TYPES = re.compile(r"^ {6,}(?P<types>(?:argument|operand) types are: .+)$")
 _GCC = re.compile(
     r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<message>.+)$"
 )
 _GCC_FRAME = re.compile(r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)?\s+required from")
 _GCC_INCLUDED = re.compile(r"^(?:In file included| {4,}) +from (?P<file>[^:\s]+):(?P<line>\d+)")
+_GCC_ANY = re.compile(r"^[^\s:][^:]*:\d+:(?:\d+:)? (?:fatal error|error|warning|note): ")
 _GCC_NOTE = re.compile(r"^[^\s:][^:]*:\d+:(?:\d+:)? note: (?P<note>.+)$")
-_PTXAS = re.compile(r"^ptxas (?:error|fatal)\s*:\s*(?P<message>.+)$")
+_CRASH = re.compile(r"^nvcc error\s*: (?P<message>.+)$")
+_PTXAS = re.compile(r"^ptxas (?:\S+, line \d+; )?(?:error|fatal)\s*:\s*(?P<message>.+)$")
+_PTXAS_ECHO = "Ptx assembly aborted due to errors"
 _LINKER = re.compile(r"(?P<message>undefined reference to .+|undefined symbol: .+)$")
 _STATIC_ASSERT = re.compile(r"static[ _]assert(?:ion)? failed(?: with|:)? *(?P<text>.*)$")
 
@@ -39,8 +43,9 @@ def parse(output: str, source: str, candidate: str) -> tuple[Diagnostic, ...]:
     Returns:
         At most eight errors, in the compiler's order; the first is the one to mend.
     """
-    lines = output.splitlines()
-    source_lines = source.splitlines()
+    # not splitlines(): compilers count newlines only, and it splits at form feeds and more
+    lines = output.split("\n")
+    source_lines = source.split("\n")
     found: list[Diagnostic] = []
     for diagnostic in _errors(lines, candidate):
         quoted = _quote(diagnostic, source_lines)
@@ -53,26 +58,32 @@ def parse(output: str, source: str, candidate: str) -> tuple[Diagnostic, ...]:
 
 def _errors(lines: Sequence[str], candidate: str) -> Iterator[Diagnostic]:
     for index, line in enumerate(lines):
+        if line.endswith(_PTXAS_ECHO):
+            continue
         if match := _EDG.match(line):
             yield _edg(match, lines[index + 1 :], candidate)
         elif match := _GCC.match(line):
             yield _gcc(match, lines, index, candidate)
-        elif match := (_PTXAS.match(line) or _LINKER.search(line)):
+        elif match := (_PTXAS.match(line) or _LINKER.search(line) or _CRASH.match(line)):
             yield Diagnostic(severity="error", message=_bounded(match["message"]))
 
 
 def _edg(error: re.Match[str], after: Sequence[str], candidate: str) -> Diagnostic:
-    """An error of nvcc's front end; the frames that led there come after it."""
+    """An error of nvcc's front end; the frames that led there come after it, innermost first.
+
+    A frame names no file when it is in the file of the error.
+    """
     own = int(error["line"]) if error["file"].endswith(candidate) else 0
-    file = error["file"]
+    detail = ""
     for line in after:
-        if _EDG.match(line) or line.startswith("Error limit reached"):
+        if not line or _EDG.match(line):
             break
-        if frame := _EDG_FRAME.search(line):
-            file = frame["file"] or file  # a frame without a file is in the one before it
-            if file.endswith(candidate):
-                own = int(frame["line"])
-    return _diagnostic(error["message"], line=own)
+        if types := _EDG_TYPES.match(line):
+            detail = types["types"]
+        frame = _EDG_FRAME.match(line)
+        if frame and not own and (frame["file"] or error["file"]).endswith(candidate):
+            own = int(frame["line"])
+    return _diagnostic(error["message"], line=own, detail=detail)
 
 
 def _gcc(error: re.Match[str], lines: Sequence[str], index: int, candidate: str) -> Diagnostic:
@@ -92,14 +103,19 @@ def _gcc(error: re.Match[str], lines: Sequence[str], index: int, candidate: str)
 
 
 def _gcc_origin(lines: Sequence[str], index: int, candidate: str) -> int:
-    """The candidate's line nearest before the error in an instantiation or include chain."""
+    """The candidate's line in the chain before the error; the innermost, so the last one found.
+
+    Going up from the error, the chain runs from the outermost frame to the innermost, and
+    then through the includes, which count only when no frame is the candidate's.
+    """
+    own = 0
     for line in reversed(lines[:index]):
-        if _GCC.match(line):
-            return 0
-        frame = _GCC_FRAME.match(line) or _GCC_INCLUDED.match(line)
+        if _GCC_ANY.match(line):
+            break
+        frame = _GCC_FRAME.match(line) or (None if own else _GCC_INCLUDED.match(line))
         if frame and frame["file"].endswith(candidate):
-            return int(frame["line"])
-    return 0
+            own = int(frame["line"])
+    return own
 
 
 def _diagnostic(message: str, *, line: int, column: int = 0, detail: str = "") -> Diagnostic:

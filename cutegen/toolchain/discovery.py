@@ -12,6 +12,8 @@ from pathlib import Path
 from cutegen.frozen import Frozen
 
 _VERSION_TIMEOUT_S = 30.0
+_OLDEST_GXX = 11
+_CXX = "or set CXX to one"
 
 
 class ToolNotFoundError(RuntimeError):
@@ -98,12 +100,16 @@ def find_gxx(gxx: Path | str | None = None) -> Tool:
         named = "g++"
     path = shutil.which(named)
     if path is None:
-        raise ToolNotFoundError(f"{named} was not found: install g++ 11 or newer, or set CXX")
-    return Tool(
-        path=Path(path),
-        version=_version(Path(path), r"(\d+\.\d+\.\d+)"),
-        found_by="argument" if gxx is not None else "PATH",
-    )
+        raise ToolNotFoundError(
+            f"{named} was not found: install g++ {_OLDEST_GXX} or newer, {_CXX}"
+        )
+    version = _version(Path(path), r"\A(?!.*clang).*?(\d+\.\d+\.\d+)")
+    if int(version.split(".")[0]) < _OLDEST_GXX:
+        raise ToolNotFoundError(
+            f"{path} is g++ {version}: {_OLDEST_GXX} or newer is needed, {_CXX}"
+        )
+    found_by = "CXX" if named == os.environ.get("CXX") else "PATH"
+    return Tool(path=Path(path), version=version, found_by=found_by if gxx is None else "argument")
 
 
 def _nvcc_places(nvcc: Path | str | None) -> Iterator[tuple[Path, str]]:
@@ -155,7 +161,10 @@ def _version(path: Path, pattern: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolNotFoundError(f"{path} does not run: {error}") from error
     found = re.search(pattern, answer.stdout)
-    return found.group(1) if found else "unknown"
+    if answer.returncode or found is None:
+        said = (answer.stdout + answer.stderr).strip()[:200]
+        raise ToolNotFoundError(f"{path} is not the compiler it should be: it says {said!r}")
+    return found.group(1)
 
 
 def _cutlass_version(header: Path) -> str:

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from cutegen.emulator import CXX_FLAGS, INCLUDE_DIR, PRECOMPILED_HEADER, EmulationError, rewrite
 from cutegen.status import Status
-from cutegen.toolchain.building import HEADER, LIBRARY, LINKER_FLAGS, build_library
+from cutegen.toolchain.building import (
+    HEADER,
+    LIBRARY,
+    LINKER_FLAGS,
+    build_library,
+    explain_failure,
+)
 from cutegen.toolchain.cache import BuildCache, content_key, default_cache_dir
 from cutegen.toolchain.discovery import ToolNotFoundError, find_cutlass, find_gxx
 from cutegen.toolchain.ninja import BuildStep, Ending, run_ninja
@@ -18,6 +24,7 @@ from cutegen.toolchain.protocol import BuildRequest, BuildResult
 
 _CANDIDATE = "candidate.cpp"
 _PRECOMPILED = f"{PRECOMPILED_HEADER}.gch"
+_PRECOMPILE_TIMEOUT_S = 600.0  # CuTe's headers take half a minute on a busy laptop
 
 
 class EmulatorToolchain:
@@ -43,7 +50,7 @@ class EmulatorToolchain:
         """
         self._gxx = gxx
         self._cutlass = cutlass
-        self._cache = BuildCache((cache_dir or default_cache_dir()) / "emulator")
+        self._cache = BuildCache(cache_dir or default_cache_dir(), self.name)
         self._timeout_s = timeout_s
 
     def build(self, request: BuildRequest) -> BuildResult:
@@ -56,27 +63,26 @@ class EmulatorToolchain:
         compiler = (str(gxx.path), *CXX_FLAGS)
         includes = _include_flags((INCLUDE_DIR, *cutlass.include_dirs))
         versions = (gxx.version, cutlass.version, _headers_hash())
-        headers = self._precompiled(versions, compiler, includes)
-        if headers.library is None:
-            return headers
-        folder = headers.library.parent
-        command = (
-            *compiler,
-            "-shared",
-            f"-I{folder}",
-            "-include",
-            PRECOMPILED_HEADER,
-            "-I.",
-            *includes,
-            *(f"-Wl,{flag}" for flag in LINKER_FLAGS),
-            _CANDIDATE,
-            "-o",
-            LIBRARY,
-        )
 
         def build(directory: Path) -> BuildResult:
-            (directory / _CANDIDATE).write_text(rewritten)
-            (directory / HEADER).write_text(request.header)
+            headers = self._precompiled(versions, compiler, includes)
+            if headers.library is None:
+                return headers
+            command = (
+                *compiler,
+                "-shared",
+                f"-I{headers.library.parent}",
+                "-include",
+                PRECOMPILED_HEADER,
+                "-I.",
+                *includes,
+                *(f"-Wl,{flag}" for flag in LINKER_FLAGS),
+                _CANDIDATE,
+                "-o",
+                LIBRARY,
+            )
+            (directory / _CANDIDATE).write_text(rewritten, encoding="utf-8")
+            (directory / HEADER).write_text(request.header, encoding="utf-8")
             step = BuildStep(output=LIBRARY, inputs=(_CANDIDATE, HEADER), argv=command)
             result = build_library(
                 directory,
@@ -102,10 +108,10 @@ class EmulatorToolchain:
         def build(directory: Path) -> BuildResult:
             # g++ takes NAME.gch for `-include NAME`, and reads NAME itself when it must not
             header = directory / PRECOMPILED_HEADER
-            header.write_text((INCLUDE_DIR / PRECOMPILED_HEADER).read_text())
+            header.write_bytes((INCLUDE_DIR / PRECOMPILED_HEADER).read_bytes())
             command = (*compiler, "-x", "c++-header", *includes, header.name, "-o", _PRECOMPILED)
             step = BuildStep(output=_PRECOMPILED, inputs=(header.name,), argv=command)
-            built = run_ninja(directory, [step], self._timeout_s)
+            built = run_ninja(directory, [step], _PRECOMPILE_TIMEOUT_S)
             if built.ending is Ending.DONE:
                 return BuildResult(
                     status=Status.PASSED,
@@ -113,11 +119,14 @@ class EmulatorToolchain:
                     library=directory / _PRECOMPILED,
                     seconds=built.seconds,
                 )
+            status, advice = explain_failure(built, _PRECOMPILE_TIMEOUT_S)
+            if status is not Status.RESOURCE:  # no candidate was compiled, so none is to blame
+                status = Status.ENVIRONMENT
             return BuildResult(
-                status=Status.RESOURCE if built.ending is Ending.KILLED else Status.ENVIRONMENT,
+                status=status,
                 toolchain=self.name,
                 advice="g++ cannot precompile the emulator's headers on this machine: "
-                "see the log; g++ 11 or newer is needed",
+                + (advice or "see the log; g++ 11 or newer is needed"),
                 log=built.output,
                 seconds=built.seconds,
             )

@@ -3,15 +3,19 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from enum import StrEnum
+from math import ceil
 from pathlib import Path
+
+from ninja import BIN_DIR
 
 from cutegen.frozen import Frozen
 
 _LOG_HALF = 64 << 10
+# nvcc's own way to add flags would change a build behind the cache key's back
+_LEFT_OUT = frozenset({"NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS"})
 
 
 class Ending(StrEnum):
@@ -20,7 +24,7 @@ class Ending(StrEnum):
     DONE = "done"
     FAILED = "failed"
     TIMEOUT = "timeout"
-    KILLED = "killed"  # signal 9, almost always the machine's memory
+    KILLED = "killed"  # ninja itself, by somebody else's signal
 
 
 class BuildStep(Frozen):
@@ -42,40 +46,54 @@ class Built(Frozen):
 def run_ninja(directory: Path, steps: Sequence[BuildStep], timeout_s: float) -> Built:
     """Run ``steps`` in ``directory`` one after another.
 
-    Nothing of the build is left running when this returns, whatever ended it.
+    Nothing of the build is left running when this returns, whatever ended it. Should this
+    process itself be killed, each command still dies of its limit of processor time, and the
+    compilers' temporary files lie in ``directory``.
+
+    Raises:
+        OSError: ninja cannot be started, or the directory cannot be written.
     """
-    (directory / "build.ninja").write_text(_ninja_file(steps))
+    (directory / "build.ninja").write_text(_ninja_file(steps, timeout_s), encoding="utf-8")
     log = directory / "build.log"
     started = time.monotonic()
     with log.open("wb") as sink:
         process = subprocess.Popen(
-            [sys.executable, "-m", "ninja", "-C", str(directory), "-j", "1", "-v"],
+            [Path(BIN_DIR) / "ninja", "-C", directory, "-j", "1"],
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, "LC_ALL": "C", "NINJA_STATUS": ""},
+            env=_environment(directory),
         )
         try:
-            code = process.wait(timeout_s)
-            ending = Ending.DONE if code == 0 else Ending.FAILED
+            ending = _ending(process.wait(timeout_s))
         except subprocess.TimeoutExpired:
             ending = Ending.TIMEOUT
         finally:
-            _kill_group(process)
-    output = _bounded(log)
-    if ending is Ending.FAILED and _was_killed(output):
-        ending = Ending.KILLED
-    return Built(ending=ending, output=output, seconds=time.monotonic() - started)
+            if process.returncode is None or process.returncode < 0:
+                _kill_group(process)
+    return Built(ending=ending, output=_bounded(log), seconds=time.monotonic() - started)
 
 
-def _ninja_file(steps: Sequence[BuildStep]) -> str:
+def _ending(code: int) -> Ending:
+    if code < 0:
+        return Ending.KILLED
+    return Ending.DONE if code == 0 else Ending.FAILED
+
+
+def _environment(directory: Path) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
+    return {**inherited, "LC_ALL": "C", "NINJA_STATUS": "", "TMPDIR": str(directory)}
+
+
+def _ninja_file(steps: Sequence[BuildStep], timeout_s: float) -> str:
     lines = ["ninja_required_version = 1.5"]
     for index, step in enumerate(steps):
         command = " ".join(_quoted(word) for word in step.argv)
         lines += [
             f"rule step{index}",
-            f"  command = {command}",
+            f"  description = {step.output}",
+            f"  command = ulimit -t {2 * ceil(timeout_s)} && exec {command}",
             f"build {step.output}: step{index} {' '.join(step.inputs)}",
         ]
     return "\n".join(lines) + "\n"
@@ -105,9 +123,3 @@ def _bounded(log: Path) -> str:
         tail = stream.read()
     middle = f"\n[{size - 2 * _LOG_HALF} bytes left out]\n".encode()
     return (head + middle + tail).decode(errors="replace")
-
-
-def _was_killed(output: str) -> bool:
-    """A compiler's driver reports the signal of its child in words; none sets its exit code."""
-    signs = ("Killed signal", "signal 9", "Killed\n", "status 137", "died due to signal 9")
-    return any(sign in output for sign in signs)

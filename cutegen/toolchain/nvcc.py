@@ -6,7 +6,13 @@ from pathlib import Path
 from cutegen.status import Status
 from cutegen.toolchain.building import HEADER, LIBRARY, LINKER_FLAGS, build_library
 from cutegen.toolchain.cache import BuildCache, content_key, default_cache_dir
-from cutegen.toolchain.discovery import Tool, ToolNotFoundError, find_cutlass, find_nvcc
+from cutegen.toolchain.discovery import (
+    Tool,
+    ToolNotFoundError,
+    find_cutlass,
+    find_gxx,
+    find_nvcc,
+)
 from cutegen.toolchain.ninja import BuildStep
 from cutegen.toolchain.protocol import BuildRequest, BuildResult
 from cutegen.toolchain.ptxas import parse_resources
@@ -23,6 +29,7 @@ _FLAGS = (
     "--expt-extended-lambda",
     "-Xptxas=-v",
     "-Xcompiler=-fPIC",
+    "-Xcompiler=-fno-gnu-unique",  # two candidates in one process keep their state apart
     "-diag-suppress=177,2361",
     "--cudart=static",
     "-shared",
@@ -39,6 +46,7 @@ class NvccToolchain:
         arch: str = DEFAULT_ARCH,
         *,
         nvcc: Path | str | None = None,
+        gxx: Path | str | None = None,
         cutlass: Path | str | None = None,
         cache_dir: Path | None = None,
         timeout_s: float = 600.0,
@@ -49,6 +57,7 @@ class NvccToolchain:
             arch: Exact target, such as ``sm_80`` or ``sm_90a``. The suffix matters: wgmma
                 exists for ``sm_90a``, not for ``sm_90``.
             nvcc: Path of nvcc; found as ``find_nvcc`` says when None.
+            gxx: Path of nvcc's host compiler; found as ``find_gxx`` says when None.
             cutlass: Root of CUTLASS; found as ``find_cutlass`` says when None.
             cache_dir: Where results are kept; ``CUTEGEN_CACHE`` or the user's cache when None.
             timeout_s: Wall-clock limit of one build in seconds.
@@ -62,22 +71,25 @@ class NvccToolchain:
         self.arch = arch
         self._gencode = f"-gencode=arch=compute_{found['number']},code={arch}"
         self._nvcc = nvcc
+        self._gxx = gxx
         self._cutlass = cutlass
-        self._cache = BuildCache((cache_dir or default_cache_dir()) / "nvcc")
+        self._cache = BuildCache(cache_dir or default_cache_dir(), self.name)
         self._timeout_s = timeout_s
 
     def build(self, request: BuildRequest) -> BuildResult:
         """Build, or return the cached result. Never raises for what the source did."""
         try:
-            nvcc, cutlass = find_nvcc(self._nvcc), find_cutlass(self._cutlass)
+            nvcc, gxx = find_nvcc(self._nvcc), find_gxx(self._gxx)
+            cutlass = find_cutlass(self._cutlass)
         except ToolNotFoundError as error:
             return BuildResult(status=Status.ENVIRONMENT, toolchain=self.name, advice=str(error))
-        command = self._command(nvcc, cutlass)
-        key = content_key([request.source, request.header, nvcc.version, cutlass.version, *command])
+        command = self._command(nvcc, gxx, cutlass)
+        versions = {"nvcc": nvcc.version, "g++": gxx.version, "cutlass": cutlass.version}
+        key = content_key([request.source, request.header, *versions.values(), *command])
 
         def build(directory: Path) -> BuildResult:
-            (directory / _CANDIDATE).write_text(request.source)
-            (directory / HEADER).write_text(request.header)
+            (directory / _CANDIDATE).write_text(request.source, encoding="utf-8")
+            (directory / HEADER).write_text(request.header, encoding="utf-8")
             step = BuildStep(output=LIBRARY, inputs=(_CANDIDATE, HEADER), argv=command)
             result = build_library(
                 directory,
@@ -90,19 +102,16 @@ class NvccToolchain:
             return result.model_copy(
                 update={
                     "resources": parse_resources(result.log),
-                    "versions": {
-                        "nvcc": nvcc.version,
-                        "cutlass": cutlass.version,
-                        "arch": self.arch,
-                    },
+                    "versions": {**versions, "arch": self.arch},
                 }
             )
 
         return self._cache.get_or_build(key, build)
 
-    def _command(self, nvcc: Tool, cutlass: Tool) -> tuple[str, ...]:
+    def _command(self, nvcc: Tool, gxx: Tool, cutlass: Tool) -> tuple[str, ...]:
         return (
             str(nvcc.path),
+            f"-ccbin={gxx.path}",
             *_FLAGS,
             self._gencode,
             *(f"-I{path}" for path in (".", *cutlass.include_dirs)),

@@ -45,7 +45,7 @@ class BuildRequest(Frozen):
 class BuildResult(Frozen):
     """PASSED with a shared object, or why there is none.
 
-    Failures are cached like successes, except RESOURCE and ENVIRONMENT ones.
+    Failures are cached like successes, except RESOURCE, ENVIRONMENT and TIMEOUT ones.
     ``log`` is the bounded raw output; ``diagnostics`` is its digest, first error first.
     """
 
