@@ -51,7 +51,10 @@ def evaluate(node: Node | None, known: dict[str, int]) -> int | None:
     if static:
         return int(static[1])
     rule = _RULES.get(node.type)
-    return rule(node, written, known) if rule else None
+    try:
+        return rule(node, written, known) if rule else None
+    except RecursionError:  # a sum of thousands of terms: no number that anybody tunes
+        return None
 
 
 _Rule = Callable[[Node, str, dict[str, int]], int | None]

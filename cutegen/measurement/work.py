@@ -24,6 +24,7 @@ _SELECTIONS = """
 select slice narrow chunk split split_with_sizes unbind triu tril diag diagonal diag_embed index
 index_select gather take take_along_dim embedding embedding_bag masked_select where masked_fill
 max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d as_strided unfold
+zeros_like ones_like full_like empty_like rand_like randn_like
 """
 
 

@@ -121,6 +121,8 @@ def test_broken_source_still_has_every_feature() -> None:
     whole = of("swish_streaming").features
     for source in ("", "not C++ at all }{", read("swish_streaming")[:900], "__global__ void k("):
         assert fingerprint(source).features.keys() == whole.keys()
+    endless = f"constexpr int n = {'+'.join(['1'] * 5000)};"
+    assert fingerprint(endless).features.keys() == whole.keys()
     broken = read("swish_streaming").replace("float4 r[kLoads];", "float4 r[kLoads;")
     assert fingerprint(broken).features["copies"] == "vectorized-128"
 
