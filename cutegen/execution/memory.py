@@ -10,7 +10,7 @@ from torch import Tensor
 
 from cutegen.execution.cudart import CudaError, CudaRuntime
 from cutegen.spec import Case, TensorArg
-from cutegen.verification.poison import poison_byte, raw
+from cutegen.verification.poison import poison
 
 GUARD_BYTES = 64 << 10
 _ALIGNMENT = 256
@@ -164,7 +164,7 @@ def prepare(memory: Tensor, layout: Layout, inputs: Mapping[str, Tensor]) -> Non
     for tensor in layout.case.tensors:
         target = view(memory, layout, tensor)
         if tensor.role == "output":
-            raw(target).fill_(poison_byte(tensor.dtype))
+            poison(target)
         else:
             target.copy_(inputs[tensor.name])
 

@@ -59,6 +59,7 @@ class WorkerSession:
         self._device_index = device
         self._process: WorkerProcess | None = None
         self._broken: Failure | None = None
+        self._launches = 0  # seeds the emulator, so that no random order is tried twice
         self.facts: dict[str, JsonValue] = {}
         self.residuals_us: list[float] = []
 
@@ -155,6 +156,7 @@ class WorkerSession:
         """Poison the outputs, launch once, and look at everything it may have touched."""
         if self._broken is not None or self._process is None:
             return CaseRun(failure=self._broken)
+        self._launches += 1
         layout, memory = Layout(case), self._arena.memory
         prepare(memory, layout, inputs)
         self._arena.to_worker()
@@ -222,7 +224,12 @@ class WorkerSession:
             "stream": offset["stream"],
             "workspace": offset["workspace"],
             "workspace_bytes": offset["workspace_bytes"],
-            "environment": {"CUTEGEN_EMU_ORDER": schedule} if self.emulated else {},
+            "environment": {
+                "CUTEGEN_EMU_ORDER": schedule,
+                "CUTEGEN_EMU_SEED": str(self._launches),
+            }
+            if self.emulated
+            else {},
         }
 
     def _break(self, error: WorkerEndedError) -> Failure:

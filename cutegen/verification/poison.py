@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from cutegen.spec import DType
 from cutegen.verification.comparison import Target
 
-_FLOAT_POISON = 0xFF  # a NaN in every floating type, and not the NaN that arithmetic makes
-_INTEGER_POISON = 0xA5
+# As 16-bit words a NaN in every floating type: not the NaN that arithmetic makes, nor that of
+# poisoned workspaces, guard bands or the emulator's shared memory, which kernels may pass on.
+_FLOAT_POISON = -0x10
+_INTEGER_POISON = 0xA5  # each byte
 _CHUNK = 1 << 28  # bytes looked at together: a comparison makes a temporary of that size
 
 
@@ -23,9 +24,19 @@ class Unwritten:
     is_tail: bool
 
 
-def poison_byte(dtype: DType) -> int:
-    """The byte that fills an output of ``dtype`` before each launch."""
-    return _FLOAT_POISON if dtype.is_floating else _INTEGER_POISON
+def poison(output: Tensor) -> None:
+    """Overwrite a contiguous output, of any dtype, before a launch."""
+    if output.dtype.is_floating_point:
+        output.reshape(-1).view(torch.int16).fill_(_FLOAT_POISON)
+    else:
+        raw(output).fill_(_INTEGER_POISON)
+
+
+def _is_poison(flat: Tensor) -> Tensor:
+    """Which elements of a flat tensor hold poison, as bools."""
+    floating = flat.dtype.is_floating_point
+    words = flat.view(torch.int16 if floating else torch.uint8).reshape(len(flat), -1)
+    return (words == (_FLOAT_POISON if floating else _INTEGER_POISON)).all(dim=1)
 
 
 def raw(tensor: Tensor) -> Tensor:
@@ -51,11 +62,9 @@ def unwritten(output: Tensor, target: Target) -> Unwritten:
     step = _CHUNK // dtype.itemsize
     exact = target.exact.reshape(-1)
     for start in range(0, total, step):
-        part = raw(output.reshape(-1)[start : start + step]).reshape(-1, dtype.itemsize)
-        left = (part == poison_byte(dtype)).all(dim=1)
+        left = _is_poison(output.reshape(-1)[start : start + step])
         if not dtype.is_floating:
-            wanted = exact[start : start + step].to(dtype.torch)
-            left &= (raw(wanted).reshape(-1, dtype.itemsize) != poison_byte(dtype)).any(dim=1)
+            left &= ~_is_poison(exact[start : start + step].to(dtype.torch))
         here = int(left.sum())
         if here and first < 0:
             first = start + int(torch.nonzero(left)[0])

@@ -8,6 +8,7 @@ from cutegen.execution.protocol import EvaluationJob, MeasurementJob
 from cutegen.measurement.timing import MeasurementState
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
+from cutegen.toolchain.discovery import ToolNotFoundError, find_cutlass, find_gxx
 from cutegen.toolchain.protocol import BuildRequest, BuildResult, Toolchain
 
 RIGHT = """
@@ -93,3 +94,43 @@ def test_cuda_without_a_gpu_gives_advice() -> None:
     with pytest.raises(EnvironmentUnfitError, match="--executor emulated"):
         resolve_executor("cuda")
     assert resolve_executor("auto").name == "emulated"
+
+
+CUDA_SQUARE = """
+#include "cutegen_args.h"
+__global__ void square(float const* x, float* out, int64_t n) {
+  __shared__ float tile[128];
+  int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+  int across = threadIdx.x ^ 127;  // every thread computes what another one loaded
+  int64_t j = i - threadIdx.x + across;
+  if (i < n) tile[threadIdx.x] = x[i];
+  __syncthreads();
+  if (j < n) out[j] = tile[across] * tile[across];
+}
+extern "C" cudaError_t cutegen_launch(CutegenArgs const* a) {
+  int64_t n = a->x_shape[0] * a->x_shape[1];
+  square<<<(n + 127) / 128, 128, 0, a->stream>>>(a->x, a->out, n);
+  return cudaGetLastError();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def emulated() -> EmulatedExecutor:
+    try:
+        find_gxx()
+        find_cutlass()
+    except ToolNotFoundError as error:
+        pytest.skip(str(error))
+    return EmulatedExecutor()
+
+
+def test_a_cuda_kernel_runs_on_the_emulator(emulated: EmulatedExecutor, spec: KernelSpec) -> None:
+    verdict = emulated.evaluate(EvaluationJob(spec=spec, source=CUDA_SQUARE))
+    assert verdict.passed, verdict.evidence
+
+
+def test_a_missing_barrier_is_a_race(emulated: EmulatedExecutor, spec: KernelSpec) -> None:
+    source = CUDA_SQUARE.replace("  __syncthreads();\n", "")
+    verdict = emulated.evaluate(EvaluationJob(spec=spec, source=source))
+    assert verdict.status is Status.RACE, verdict.evidence
