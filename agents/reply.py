@@ -12,6 +12,7 @@ The reply format is plain text, since not every server offers tools or JSON mode
 """
 
 import re
+from collections.abc import Sequence
 
 from cutegen.agents.request import Cause
 from cutegen.edits import Edit
@@ -20,13 +21,22 @@ from cutegen.frozen import Frozen
 REQUEST_KEY = "cutegen_request"
 """Key of ``HumanMessage.additional_kwargs`` under which the request's JSON travels."""
 
-_FENCE = re.compile(r"^```[ \t]*([\w+-]*)[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(
+    r"^[ \t]*(`{3,})[ \t]*([\w+-]*)[^\n`]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL
+)
 _EDIT = re.compile(
     r"^<{5,9} ?SEARCH[ \t]*\n(.*?)^={5,9}[ \t]*\n(.*?)^>{5,9} ?REPLACE[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
-_REASONING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_EDIT_BEGINS = re.compile(r"^<{5,9} ?SEARCH", re.MULTILINE)
+_ENTRY = re.compile(r"\bcutegen_launch\s*\([^;{]*\{")  # its definition; the header declares it
+_DIFF = re.compile(r"^@@ -\d", re.MULTILINE)
+# Some servers cut the opening tag away, and a reply cut at its limit has no closing one.
+_REASONING = re.compile(
+    r"<think(?:ing)?>.*?</think(?:ing)?>|\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL
+)
 _MARKS = r"[ \t>*_#`-]*"
+_PARAGRAPH_ENDS = re.compile(rf"\s*$|{_MARKS}(?:LINE|CHANGE|OUT_OF_IDEAS){_MARKS}:|[ \t]*```")
 _CUDA = {"", "cuda", "cu", "cpp", "c++", "cxx", "c"}
 
 
@@ -72,19 +82,19 @@ def parse_kernel(text: str) -> WholeKernel | Unsupported:
     """Read a synthesizer's reply.
 
     Raises:
-        ReplyError: No kernel, or several of which none stands out as the whole file.
+        ReplyError: No block defines ``cutegen_launch``, several different ones do, or there
+            are edits instead.
     """
     text = _clean(text)
-    if (refusal := _field(text, "UNSUPPORTED")) is not None:
-        operation, _, reason = refusal.partition(": ")
-        return Unsupported(operation=operation.strip(), reason=reason.strip() or "not said")
-    blocks = [body for language, body in _FENCE.findall(text) if language.lower() in _CUDA]
-    whole = [body for body in blocks if "cutegen_launch" in body] or blocks
+    if _EDIT_BEGINS.search(text):
+        raise ReplyError("the reply holds SEARCH/REPLACE blocks; send the whole file instead")
+    bodies = [body for _, language, body in _FENCE.findall(text) if language.lower() in _CUDA]
+    whole = list(dict.fromkeys(body for body in bodies if _ENTRY.search(body)))
     if not whole:
-        raise ReplyError(
-            "the reply holds no ```cuda block with the whole kernel"
-            + ("; its block is not closed: was the reply cut?" if "```" in text else "")
-        )
+        if (refusal := _field(text, "UNSUPPORTED")) is not None:
+            operation, _, reason = refusal.partition(": ")
+            return Unsupported(operation=operation.strip(), reason=reason.strip() or "not said")
+        raise ReplyError(_why_no_kernel(text, bodies))
     if len(whole) > 1:
         raise ReplyError(
             f"the reply holds {len(whole)} blocks that could be the kernel; send exactly one"
@@ -104,7 +114,7 @@ def parse_patch(text: str) -> Patch | OutOfIdeas:
         if (reason := _field(text, "OUT_OF_IDEAS")) is not None:
             return OutOfIdeas(reason=reason or "not said")
         raise ReplyError(_why_no_edits(text))
-    if len(edits) != len(re.findall(r"^<{5,9} ?SEARCH", text, re.MULTILINE)):
+    if len(edits) != len(_EDIT_BEGINS.findall(text)):
         raise ReplyError(
             "a SEARCH block has no ======= or no >>>>>>> REPLACE line after it; close every block"
         )
@@ -118,10 +128,11 @@ def parse_diagnosis(text: str) -> Diagnosis | OutOfIdeas:
     """Read a diagnostician's reply: each CAUSE with the LINE and CHANGE that follow it.
 
     Raises:
-        ReplyError: There is no CAUSE line.
+        ReplyError: There is no CAUSE line, or one of them says nothing.
     """
     text = _clean(text)
-    parts = re.split(rf"^{_MARKS}(?:\d+[.)] *)?{_MARKS}CAUSE{_MARKS}:", text, flags=re.MULTILINE)
+    begins = rf"^{_MARKS}(?:\d+[.)] *)?{_MARKS}CAUSE(?: *\d+)?{_MARKS}:"
+    parts = re.split(begins, text, flags=re.MULTILINE | re.IGNORECASE)
     if len(parts) == 1:
         if (reason := _field(text, "OUT_OF_IDEAS")) is not None:
             return OutOfIdeas(reason=reason or "not said")
@@ -130,12 +141,24 @@ def parse_diagnosis(text: str) -> Diagnosis | OutOfIdeas:
 
 
 def _cause(part: str) -> Cause:
+    cause = _paragraph(part)
+    if not cause:
+        raise ReplyError("a `CAUSE:` line says nothing; write the cause after the colon")
     line = re.search(r"\d+", _field(part, "LINE") or "")
+    change = re.split(rf"^{_MARKS}CHANGE{_MARKS}:", part, maxsplit=1, flags=re.MULTILINE)
     return Cause(
-        cause=part.strip().splitlines()[0].strip(" *`") if part.strip() else "not said",
+        cause=cause,
         line=int(line.group()) if line else 0,
-        smallest_change=_field(part, "CHANGE") or "",
+        smallest_change=_paragraph(change[1]) if len(change) > 1 else "",
     )
+
+
+def _paragraph(text: str) -> str:
+    """The lines up to an empty one, the next field or a fence, joined: models wrap them."""
+    lines = text.lstrip(" \t\n*_").split("\n")
+    ends = (index for index, line in enumerate(lines) if _PARAGRAPH_ENDS.match(line))
+    taken = lines[: next(ends, len(lines))]
+    return " ".join(line.strip() for line in taken).strip(" *_")
 
 
 def _clean(text: str) -> str:
@@ -146,14 +169,26 @@ def _clean(text: str) -> str:
     """
     cleaned = _REASONING.sub("", text.replace("\r\n", "\n"))
     if not cleaned.strip():
-        raise ReplyError("the reply is empty")
+        raise ReplyError(
+            "the reply is reasoning only; write the answer after it"
+            if text.strip()
+            else "the reply is empty"
+        )
     return cleaned if cleaned.endswith("\n") else cleaned + "\n"
 
 
 def _field(text: str, name: str) -> str | None:
     """The rest of the first line that starts with ``NAME:``, bold or quoted or not."""
-    found = re.search(rf"^{_MARKS}{name}{_MARKS}:(.*)$", text, re.MULTILINE)
-    return found.group(1).strip(" \t*`") if found else None
+    found = re.search(rf"^{_MARKS}{name}{_MARKS}:(.*)$", text, re.MULTILINE | re.IGNORECASE)
+    return found.group(1).strip(" \t*_") if found else None
+
+
+def _why_no_kernel(text: str, bodies: Sequence[str]) -> str:
+    if bodies:
+        return "no ```cuda block defines `cutegen_launch`; send the whole file in one block"
+    if "```" in text:
+        return "the ```cuda block is not closed, so the reply may have been cut; send it whole"
+    return "the reply holds no ```cuda block with the whole kernel"
 
 
 def _why_no_edits(text: str) -> str:
@@ -162,6 +197,8 @@ def _why_no_edits(text: str) -> str:
             "the edit block is incomplete: it needs the lines <<<<<<< SEARCH, =======, and "
             ">>>>>>> REPLACE, each alone on its line"
         )
-    if "cutegen_launch" in text:
+    if _DIFF.search(text):
+        return "the reply is a unified diff; send SEARCH/REPLACE blocks, without line numbers"
+    if _ENTRY.search(text):
         return "the reply is a whole file; send only SEARCH/REPLACE blocks for what changes"
     return "the reply holds no SEARCH/REPLACE block"

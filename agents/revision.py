@@ -1,7 +1,7 @@
 """A revision: a patch, and the source it makes of the one the agent was shown."""
 
 from cutegen.agents.reply import OutOfIdeas, parse_patch
-from cutegen.edits import apply_edits, edit_size
+from cutegen.edits import Edit, apply_edits, edit_size
 from cutegen.frozen import Frozen
 
 
@@ -11,6 +11,7 @@ class Revision(Frozen):
     intent: str
     expected: str
     source: str
+    edits: tuple[Edit, ...]
     changed_lines: int
 
 
@@ -24,9 +25,12 @@ def parse_revision(text: str, source: str) -> Revision | OutOfIdeas:
     patch = parse_patch(text)
     if isinstance(patch, OutOfIdeas):
         return patch
+    if not source.endswith("\n"):  # anchors are whole lines, so the last one must be one
+        source += "\n"
     return Revision(
         intent=patch.intent,
         expected=patch.expected,
         source=apply_edits(source, patch.edits),
+        edits=patch.edits,
         changed_lines=edit_size(patch.edits),
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from cutegen.frozen import Frozen
 
 _QUOTE_LIMIT = 400
+_MANY = 10  # occurrences of an anchor that are still listed
 
 
 class Edit(Frozen):
@@ -67,12 +68,14 @@ def derive_edits(old: str, new: str) -> tuple[Edit, ...]:
         raise EditRefusedError("an empty source has no text to anchor an edit on")
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     regions = list(_changed_regions(before, after))
-    while True:
-        grown = [_grow(region, before, old) for region in regions]
-        merged = _merge(grown)
-        if merged == regions:
-            break
-        regions = merged
+    index, upwards = 0, True
+    while index < len(regions):
+        i1, i2, _, _ = regions[index]
+        if (i1, i2) == (0, len(before)) or _is_anchor(old, "".join(before[i1:i2])):
+            index, upwards = index + 1, True
+        else:
+            index = _widen(regions, index, len(before), upwards=upwards)
+            upwards = not upwards
     return tuple(
         Edit(search="".join(before[i1:i2]), replace="".join(after[j1:j2]))
         for i1, i2, j1, j2 in regions
@@ -102,77 +105,80 @@ def _changed_regions(before: Sequence[str], after: Sequence[str]) -> Iterator[_R
             yield i1, i2, j1, j2
 
 
-def _grow(region: _Region, before: Sequence[str], old: str) -> _Region:
-    """Take in unchanged lines around a region until its old text is unique."""
-    i1, i2, j1, j2 = region
-    upwards = True
-    while (i1, i2) != (0, len(before)) and not _is_anchor(old, "".join(before[i1:i2])):
-        if (upwards and i1 > 0) or i2 == len(before):
-            i1, j1 = i1 - 1, j1 - 1
-        else:
-            i2, j2 = i2 + 1, j2 + 1
-        upwards = not upwards
-    return i1, i2, j1, j2
+def _widen(regions: list[_Region], index: int, height: int, *, upwards: bool) -> int:
+    """Take one unchanged line into a region, or the next region where they touch.
 
+    Args:
+        regions: Disjoint and in order; changed in place.
+        index: Which of them to widen.
+        height: Number of lines of the old text.
+        upwards: The direction that is tried first.
 
-def _merge(regions: Sequence[_Region]) -> list[_Region]:
-    """Join regions that growing made touch or overlap."""
-    merged: list[_Region] = []
-    for region in regions:
-        if merged and region[0] < merged[-1][1]:
-            i1, i2, j1, j2 = merged[-1]
-            merged[-1] = (i1, max(i2, region[1]), j1, max(j2, region[3]))
-        else:
-            merged.append(region)
-    return merged
+    Returns:
+        The index of the widened region.
+    """
+    i1, i2, j1, j2 = regions[index]
+    if (upwards and i1 > 0) or i2 == height:
+        if index == 0 or regions[index - 1][1] < i1:
+            regions[index] = (i1 - 1, i2, j1 - 1, j2)
+            return index
+        index -= 1
+    elif index + 1 == len(regions) or regions[index + 1][0] > i2:
+        regions[index] = (i1, i2 + 1, j1, j2 + 1)
+        return index
+    upper, lower = regions[index], regions.pop(index + 1)
+    regions[index] = (upper[0], lower[1], upper[2], lower[3])
+    return index
 
 
 def _plain(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _occurrences(text: str, anchor: str) -> int:
-    """Occurrences, overlapping ones too: each is a place the edit might have meant."""
-    count, position = 0, text.find(anchor)
-    while position != -1 and count < 10:  # noqa: PLR2004 - enough to say "many"
-        count += 1
+def _occurrences(text: str, anchor: str) -> list[int]:
+    """Where an anchor occurs, overlapping too: each is a place the edit might have meant."""
+    starts: list[int] = []
+    position = text.find(anchor)
+    while position != -1 and len(starts) < _MANY:
+        starts.append(position)
         position = text.find(anchor, position + 1)
-    return count
+    return starts
 
 
 def _is_anchor(text: str, anchor: str) -> bool:
-    return bool(anchor.strip()) and _occurrences(text, anchor) == 1
+    return bool(anchor.strip()) and len(_occurrences(text, anchor)) == 1
 
 
 def _locate(text: str, anchor: str, number: int) -> tuple[int, int]:
     if not anchor.strip():
         raise EditRefusedError(f"edit {number} has an empty search text")
-    count = _occurrences(text, anchor)
-    if count == 1:
-        start = text.index(anchor)
-        return start, start + len(anchor)
-    if count == 0:
+    starts = _occurrences(text, anchor)
+    if len(starts) == 1:
+        return starts[0], starts[0] + len(anchor)
+    if not starts:
         raise EditRefusedError(
             f"the search text of edit {number} does not occur in the source; "
-            f"the nearest lines are:\n{_nearest(text, anchor)}"
+            f"the nearest lines are{_nearest(text, anchor)}"
         )
+    lines = ", ".join(str(_line_of(text, start)) for start in starts)
     raise EditRefusedError(
-        f"the search text of edit {number} occurs {count} times; add lines until it is unique:\n"
-        f"{anchor[:_QUOTE_LIMIT]}"
+        f"the search text of edit {number} occurs {len(starts)} times, at lines {lines}; "
+        f"add lines until it is unique:\n{anchor[:_QUOTE_LIMIT]}"
     )
 
 
 def _nearest(text: str, anchor: str) -> str:
-    """The window of the source that looks most like the anchor."""
-    lines, wanted = text.splitlines(), anchor.splitlines()
-    windows = ["\n".join(lines[i : i + len(wanted)]) for i in range(len(lines))]
+    """The window of the source that looks most like the anchor, and its first line's number."""
+    lines, height = text.split("\n"), anchor.rstrip("\n").count("\n") + 1
+    windows = ["\n".join(lines[i : i + height]) for i in range(max(1, len(lines) - height + 1))]
     matcher = difflib.SequenceMatcher(None, b=anchor, autojunk=False)
 
-    def likeness(window: str) -> float:
-        matcher.set_seq1(window)
+    def likeness(index: int) -> float:
+        matcher.set_seq1(windows[index])
         return matcher.quick_ratio()
 
-    return max(windows, key=likeness, default="")[:_QUOTE_LIMIT]
+    nearest = max(range(len(windows)), key=likeness)
+    return f" (from line {nearest + 1}):\n{windows[nearest][:_QUOTE_LIMIT]}"
 
 
 def _line_of(text: str, position: int) -> int:

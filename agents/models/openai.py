@@ -9,9 +9,20 @@ from pydantic import SecretStr
 
 from cutegen.agents.models.errors import ModelError
 
-_TIMEOUT_S = 300.0  # ChatOpenAI's own default waits for ever
+_TIMEOUT_S = 600.0  # of one attempt; ChatOpenAI's own default waits for ever
 _RETRIES = 3
+_QUOTE_LIMIT = 500
 _LOCAL_KEY = "not-needed"  # local servers want the header, not its content
+_ADVICE: dict[type[openai.OpenAIError], str] = {  # the first kind that fits
+    openai.AuthenticationError: "check OPENAI_API_KEY",
+    openai.PermissionDeniedError: "check what OPENAI_API_KEY may do",
+    openai.NotFoundError: "check the model's name and OPENAI_BASE_URL",
+    openai.RateLimitError: "a limit or quota is used up; wait or raise it, then resume the run",
+    openai.APITimeoutError: f"no reply came within {_TIMEOUT_S:.0f} s; resume the run to try again",
+    openai.APIConnectionError: "check the network and OPENAI_BASE_URL",
+    openai.BadRequestError: "it refused the request; the prompt may be longer than the model takes",
+    openai.OpenAIError: "resume the run to try again",
+}
 
 
 class OpenAIChat:
@@ -38,6 +49,7 @@ class OpenAIChat:
             timeout=_TIMEOUT_S,
             max_retries=_RETRIES,
             use_responses_api=False,
+            disable_streaming=True,  # a streamed reply comes without its count of tokens
             stream_usage=False,
         )
 
@@ -50,7 +62,14 @@ class OpenAIChat:
         try:
             return self._chat.invoke([_text_only(message) for message in messages])
         except openai.OpenAIError as error:
-            raise ModelError(f"the model {self._name} could not be asked: {error}") from error
+            raise ModelError(
+                f"the model {self._name} could not be asked: {_advice(error)}. "
+                f"The service said: {str(error)[:_QUOTE_LIMIT]}"
+            ) from error
+
+
+def _advice(error: openai.OpenAIError) -> str:
+    return next(advice for kind, advice in _ADVICE.items() if isinstance(error, kind))
 
 
 def _text_only(message: BaseMessage) -> BaseMessage:

@@ -36,9 +36,9 @@ class ReplayChat:
             ModelError: The file is absent, or a line of it is no recorded call.
         """
         try:
-            lines = path.read_text().splitlines()
+            lines = path.read_text(encoding="utf-8").split("\n")  # splitlines() would cut strings
             self._calls = [RecordedCall.model_validate_json(line) for line in lines if line]
-        except (OSError, ValidationError) as error:
+        except (OSError, UnicodeDecodeError, ValidationError) as error:
             raise ModelError(f"{path} is no recording: {error}") from error
         self._path = path
         self._next = 0
@@ -87,7 +87,7 @@ class RecordingChat:
         call = RecordedCall(
             agent=asked_agent(messages), prompt_sha=prompt_sha(messages), reply=str(reply.text)
         )
-        with self._path.open("a") as stream:
+        with self._path.open("a", encoding="utf-8") as stream:
             stream.write(call.model_dump_json() + "\n")
         return reply
 
