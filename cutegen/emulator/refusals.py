@@ -18,7 +18,7 @@ _WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), what, advice)
     for pattern, what, advice in (
         (r"SM\d{2,3}(_\w+)?", "architecture-specific atoms", _SIMT),
-        (r"cp_async_\w+|cpasync_\w+|__pipeline_\w+", "asynchronous copies", _SIMT),
+        (r"cp_async_(?!fence$|wait$)\w+|cpasync_\w+|__pipeline_\w+", "asynchronous copies", _SIMT),
         (r"tma_\w+|make_tma_\w+|CUtensorMap|cuTensorMap\w+", "TMA", _SIMT),
         (r"warpgroup_\w+|elect_one_sync|wgmma\w*", "warpgroup instructions", _SIMT),
         (r"cluster_\w+|__cluster_dims__|cudaLaunchAttributeCluster\w+", "clusters", _SIMT),
@@ -37,6 +37,16 @@ _WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             r"cudaTextureObject_t|cudaSurfaceObject_t|tex[123]D\w*|surf[123]D\w*",
             "textures and surfaces",
             f"read global memory through plain pointers, or {_ON_A_GPU}",
+        ),
+        (
+            r"__(f(add|sub|mul|div|maf|rcp|sqrt)|d(add|sub|mul|div|rcp|sqrt)|fma)_r[zud]",
+            "arithmetic with directed rounding",
+            f"round to nearest (_rn), or {_ON_A_GPU}",
+        ),
+        (
+            r"cudaLaunchKernelEx\w*|cudaLaunchConfig_t|cudaLaunchAttribute\w*",
+            "launches with attributes",
+            f"launch with <<<grid, block, smem, stream>>>, or {_ON_A_GPU}",
         ),
         (r"cudaGraph\w*", "CUDA graphs", f"launch on a->stream, or {_ON_A_GPU}"),
     )
@@ -87,5 +97,5 @@ def _check_asm(tokens: Sequence[Token], index: int, line: int) -> None:
         raise EmulationError(
             line,
             "inline PTX",
-            f"use the CUDA intrinsic for it (for instance __ldcs, __stcs, __fmaf_rn), or {_ON_A_GPU}",
+            f"use a CUDA intrinsic (for instance __ldcs, __stcs, __fmaf_rn), or {_ON_A_GPU}",
         )

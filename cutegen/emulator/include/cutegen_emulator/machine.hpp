@@ -5,7 +5,8 @@
 #include <cutegen_emulator/fiber.hpp>
 #include <cutegen_emulator/vector_types.hpp>
 
-#define CUTEGEN_EMU_THREAD_LOCAL inline thread_local __attribute__((tls_model("initial-exec")))
+#define CUTEGEN_EMU_THREAD_LOCAL \
+  inline thread_local __attribute__((tls_model("initial-exec"), visibility("hidden")))
 
 CUTEGEN_EMU_THREAD_LOCAL uint3 threadIdx{};
 CUTEGEN_EMU_THREAD_LOCAL uint3 blockIdx{};

@@ -117,6 +117,12 @@ __attribute__((always_inline)) inline T& shared(Here, size_t align = 1) {
   return *reinterpret_cast<T*>(place);
 }
 
+// What `alignas(T)` asks for.
+template <class T>
+constexpr size_t alignment() {
+  return alignof(T);
+}
+
 // `extern __shared__ T name[]`: T is the array of unknown bound.
 template <class T>
 __attribute__((always_inline)) inline T& dynamic_shared() {
