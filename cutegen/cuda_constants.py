@@ -3,6 +3,7 @@
 import operator
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from tree_sitter import Node
 
@@ -28,18 +29,32 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 _FIXED = ("constexpr", "const", "auto")
 
 
-def named_constants(root: Node) -> dict[str, int]:
-    """Constants by name: macros, aliases of static integers, template defaults, variables.
+class Constants(NamedTuple):
+    """Constants by name; ``derived`` names those that merely follow from others."""
 
+    values: dict[str, int]
+    derived: frozenset[str]
+
+
+def named_constants(root: Node) -> Constants:
+    """Macros, aliases of static integers, template defaults, enumerators, fixed variables.
+
+    A ``const`` variable that is computed is derived, whereas ``constexpr`` states an intent.
     Where a name is defined twice, the last definition counts.
     """
     known: dict[str, int] = {}
+    derived: set[str] = set()
     for node in walk(root):
         name, value = _definition(node)
         number = evaluate(value, known)
-        if name and number is not None:
-            known[name] = number
-    return known
+        if not name or value is None or number is None:
+            continue
+        known[name] = number
+        parent = node.parent
+        qualifiers = {text(child) for child in parent.children} if parent is not None else set()
+        if "const" in qualifiers and value.type != "number_literal":
+            derived.add(name)
+    return Constants(known, frozenset(derived))
 
 
 def evaluate(node: Node | None, known: dict[str, int]) -> int | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from cutegen.cuda_constants import evaluate, named_constants
+from cutegen.cuda_constants import Constants, evaluate, named_constants
 from cutegen.cuda_tree import parse, text, walk
 
 # CuTe's attribute macros are no CUDA, and would make the parser lose the statement behind them.
@@ -71,9 +71,19 @@ class CudaSource:
     def _functions(self) -> tuple[Node, ...]:
         return tuple(node for node in walk(self.root) if node.type == "function_definition")
 
-    @cached_property
+    @property
     def constants(self) -> dict[str, int]:
         """Named integers known at compile time."""
+        return self._constants.values
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """Those of the constants that somebody chose."""
+        chosen = self._constants.values.keys() - self._constants.derived
+        return {name: value for name, value in self.constants.items() if name in chosen}
+
+    @cached_property
+    def _constants(self) -> Constants:
         return named_constants(self.root)
 
     @cached_property

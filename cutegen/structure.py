@@ -38,7 +38,7 @@ def fingerprint(source: str, build: BuildResult | None = None) -> Fingerprint:
     if found["smem"] == "none" and build is not None:
         hidden = any(kernel.static_smem_bytes for kernel in build.resources)
         found["smem"] = "static" if hidden else "none"
-    parameters: dict[str, JsonValue] = dict(parsed.constants)
+    parameters: dict[str, JsonValue] = dict(parsed.parameters)
     for index, launch in enumerate(parsed.launches):
         for name, number in launch._asdict().items():
             if number is not None:

@@ -115,6 +115,10 @@ def test_parameters_and_launches_are_evaluated() -> None:
     assert computed["kRows"] == 32
     assert computed["kBytes"] == 16
     assert "bad" not in computed
+    chosen = fingerprint(
+        "int f() { int const threads = 64; int const tile = 4 * threads; k<<<1, tile>>>(); }"
+    ).parameters
+    assert chosen == {"threads": 64, "launch0.threads": 256, "launch0.dynamic_smem_bytes": 0}
 
 
 def test_broken_source_still_has_every_feature() -> None:
