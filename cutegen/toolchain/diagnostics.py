@@ -24,9 +24,11 @@ _GCC = re.compile(
 _GCC_FRAME = re.compile(r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:\d+:)?\s+required from")
 _GCC_INCLUDED = re.compile(r"^(?:In file included| {4,}) +from (?P<file>[^:\s]+):(?P<line>\d+)")
 _GCC_ANY = re.compile(r"^[^\s:][^:]*:\d+:(?:\d+:)? (?:fatal error|error|warning|note): ")
-_GCC_NOTE = re.compile(r"^[^\s:][^:]*:\d+:(?:\d+:)? note: (?P<note>.+)$")
+_GCC_NOTE = re.compile(r"^[^\s:][^:]*:\d+:(?:\d+:)? note: +(?P<note>.+)$")
 _CRASH = re.compile(r"^nvcc error\s*: (?P<message>.+)$")
 _PTXAS = re.compile(r"^ptxas (?:\S+, line \d+; )?(?:error|fatal)\s*:\s*(?P<message>.+)$")
+# notes of g++ that list what was tried and say nothing of why it did not fit
+_GCC_NOISE = ("candidate: ", "template argument deduction", "in definition of macro")
 _PTXAS_ECHO = "Ptx assembly aborted due to errors"
 _LINKER = re.compile(r"(?P<message>undefined reference to .+|undefined symbol: .+)$")
 _STATIC_ASSERT = re.compile(r"static[ _]assert(?:ion)? failed(?: with|:)? *(?P<text>.*)$")
@@ -97,7 +99,8 @@ def _gcc(error: re.Match[str], lines: Sequence[str], index: int, candidate: str)
     for line in lines[index + 1 :]:
         if _GCC.match(line):
             break
-        if note := _GCC_NOTE.match(line):
+        note = _GCC_NOTE.match(line)
+        if note and not note["note"].startswith(_GCC_NOISE):
             notes.append(note["note"])
     return _diagnostic(error["message"], line=own, column=column, detail="; ".join(notes[:2]))
 

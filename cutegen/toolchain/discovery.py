@@ -13,6 +13,7 @@ from cutegen.frozen import Frozen
 
 _VERSION_TIMEOUT_S = 30.0
 _OLDEST_GXX = 11
+_GXX_NAME = re.compile(r"(?:^|[/-])g\+\+(?:-\d+)?$")  # not clang++
 _CXX = "or set CXX to one"
 
 
@@ -96,7 +97,7 @@ def find_gxx(gxx: Path | str | None = None) -> Tool:
         ToolNotFoundError: There is none.
     """
     named = str(gxx) if gxx is not None else os.environ.get("CXX", "")
-    if gxx is None and "g++" not in Path(named).name:
+    if gxx is None and not _GXX_NAME.search(named):
         named = "g++"
     path = shutil.which(named)
     if path is None:

@@ -93,6 +93,7 @@ def _ninja_file(steps: Sequence[BuildStep], timeout_s: float) -> str:
         lines += [
             f"rule step{index}",
             f"  description = {step.output}",
+            "  pool = console",  # elsewhere ninja gives a command a process group of its own
             f"  command = ulimit -t {2 * ceil(timeout_s)} && exec {command}",
             f"build {step.output}: step{index} {' '.join(step.inputs)}",
         ]
