@@ -14,6 +14,8 @@ _STATEMENT_ENDS = frozenset({";", "{", "}", ":"})
 _ALIGNMENTS = frozenset({"alignas", "__align__", "__attribute__"})
 _REMOVED = frozenset({"extern", "static", "__shared__"})
 _OPEN = frozenset({"(", "[", "{"})
+_CLOSE = frozenset({")", "]", "}"})
+_SUFFIX = "_cutegen_shared"
 
 
 def shared_edits(source: str, tokens: list[Token], inside: Sequence[bool]) -> Iterator[Edit]:
@@ -23,14 +25,8 @@ def shared_edits(source: str, tokens: list[Token], inside: Sequence[bool]) -> It
         EmulationError: A declaration has an initializer, or declares nothing.
     """
     for index, token in enumerate(tokens):
-        if token.kind is Kind.WORD and token.text == "__shared__" and not _in_define(source, token):
+        if token.kind is Kind.WORD and token.text == "__shared__":
             yield from _one_declaration(source, tokens, index, function_scope=inside[index])
-
-
-def _in_define(source: str, token: Token) -> bool:
-    """Whether this is the name of a macro, as in ``#define __shared__``."""
-    start = source.rfind("\n", 0, token.start) + 1
-    return source[start : token.start].replace(" ", "") == "#define"
 
 
 def _one_declaration(
@@ -40,6 +36,10 @@ def _one_declaration(
     first, last = _statement(tokens, index)
     if last is None:
         raise EmulationError(line, "a __shared__ declaration without its `;`", "end it with `;`")
+    if any(token.text == "#" for token in tokens[first:last]):
+        raise EmulationError(
+            line, "a __shared__ declaration in a macro", "write the declaration out in the kernel"
+        )
     kept, alignment = _without_specifiers(source, tokens, first, last)
     names = list(_declared_names([tokens[i] for i in kept], line))
     dynamic = any(tokens[i].text == "extern" for i in range(first, last))
@@ -50,7 +50,7 @@ def _one_declaration(
     # The first token may itself be removed; an edit at its start keeps its place before it.
     yield Edit(tokens[first].start, tokens[first].start, "typedef ")
     for name in names:
-        yield Edit(name.end, name.end, _type_name(name.text))
+        yield Edit(name.end, name.end, _SUFFIX)
     yield Edit(
         tokens[last].end,
         tokens[last].end,
@@ -61,12 +61,8 @@ def _one_declaration(
     )
 
 
-def _type_name(_name: str) -> str:
-    return "_cutegen_shared"
-
-
 def _reference(name: str, alignment: str, *, dynamic: bool, function_scope: bool) -> str:
-    kind = f"{name}{_type_name(name)}"
+    kind = f"{name}{_SUFFIX}"
     if function_scope:
         call = (
             f"::cutegen_emu::dynamic_shared<{kind}>()"
@@ -135,31 +131,36 @@ def _alignment_value(inner: str) -> str:
 def _declared_names(declaration: list[Token], line: int) -> Iterator[Token]:
     """The declared identifiers: the last word of each declarator outside all brackets."""
     name: Token | None = None
-    depth = angles = 0
-    for position, token in enumerate(declaration):
-        previous = declaration[position - 1] if position else None
-        if token.text in _OPEN:
-            depth += 1
-        elif token.text in {")", "]", "}"}:
-            depth -= 1
-        elif depth:
-            continue
-        elif token.text == "=":
+    for token in _outside_brackets(declaration):
+        if token.text == "=":
             raise EmulationError(
                 line,
                 "an initialized __shared__ variable",
                 "declare it without a value and let threads assign it, then __syncthreads()",
             )
-        elif token.text == "<" and previous and previous.kind is Kind.WORD:
-            angles += 1
-        elif token.text in {">", ">>>"} and angles:
-            angles -= len(token.text)
-        elif token.text == "," and not angles:
-            if name:
-                yield name
+        if token.text == "," and name:
+            yield name
             name = None
-        elif token.kind is Kind.WORD and not angles:
+        elif token.kind is Kind.WORD:
             name = token
     if name is None:
         raise EmulationError(line, "a __shared__ declaration without a name", "name the variable")
     yield name
+
+
+def _outside_brackets(tokens: list[Token]) -> Iterator[Token]:
+    """The tokens outside of every bracket and template argument list."""
+    depth = angles = 0
+    previous: Token | None = None
+    for token in tokens:
+        if token.text in _OPEN:
+            depth += 1
+        elif token.text in _CLOSE:
+            depth -= 1
+        elif not depth and token.text == "<" and previous and previous.kind is Kind.WORD:
+            angles += 1
+        elif not depth and angles and token.text in {">", ">>>"}:
+            angles -= len(token.text)
+        elif not depth and not angles:
+            yield token
+        previous = token

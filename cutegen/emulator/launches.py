@@ -14,6 +14,7 @@ from cutegen.emulator.tokens import (
 )
 
 _QUALIFYING = frozenset({"::", ".", "->"})
+_KEYWORDS = frozenset({"return", "else", "do", "and", "or", "not", "if", "while", "for", "switch"})
 
 
 def launch_edits(source: str, tokens: list[Token]) -> Iterator[Edit]:
@@ -56,43 +57,37 @@ def _one_launch(source: str, tokens: list[Token], opening: int) -> Iterator[Edit
 
 def _kernel_start(tokens: list[Token], opening: int) -> int | None:
     """Index of the first token of the expression that names the kernel before ``<<<``."""
-    index: int | None = opening - 1
-    while index is not None and index >= 0:
-        if tokens[index].text in {">", ">>>"}:
-            index = _template_start(tokens, index)
-            if index is None:
-                return None
-        elif tokens[index].text in {")", "]"}:
-            start = matching_backwards(tokens, index)
-            if start is None:
-                return None
-            before = tokens[start - 1] if start else None
-            if tokens[index].text == ")" and not (
-                before and before.kind is Kind.WORD and before.text not in {"return", "else", "do"}
-            ):
-                return start  # a parenthesised expression begins here
-            index = start - 1
-            continue
-        if tokens[index].kind is not Kind.WORD:
-            return None
-        if index and tokens[index - 1].text == "template":
-            index -= 1
-        if not index or tokens[index - 1].text not in _QUALIFYING:
-            return index
-        index -= 1  # the qualifier; what it qualifies comes next
-        if (
-            not index
-            or tokens[index - 1].kind is not Kind.WORD
-            and tokens[index - 1].text
-            not in {
-                ">",
-                ")",
-                "]",
-            }
-        ):
-            return index if tokens[index].text == "::" else None
-        index -= 1
+    index = opening - 1
+    while (start := _piece_start(tokens, index)) is not None:
+        if not start or tokens[start - 1].text not in _QUALIFYING:
+            return start
+        qualifier = start - 1
+        if not qualifier or not _ends_piece(tokens[qualifier - 1]):
+            return qualifier if tokens[qualifier].text == "::" else None
+        index = qualifier - 1
     return None
+
+
+def _piece_start(tokens: list[Token], index: int) -> int | None:
+    """First token of what ends at ``index``: a name with its suffixes, or a parenthesis."""
+    if index >= 0 and tokens[index].text in {")", "]"}:
+        start = matching_backwards(tokens, index)
+        if start is None:
+            return None
+        called = start and (tokens[index].text == "]" or _ends_piece(tokens[start - 1]))
+        return _piece_start(tokens, start - 1) if called else start
+    name: int | None = index
+    if index >= 0 and tokens[index].text in {">", ">>>"}:
+        name = _template_start(tokens, index)
+    if name is None or name < 0 or tokens[name].kind is not Kind.WORD:
+        return None
+    return name - 1 if name and tokens[name - 1].text == "template" else name
+
+
+def _ends_piece(token: Token) -> bool:
+    if token.kind is Kind.WORD:
+        return token.text not in _KEYWORDS
+    return token.text in {">", ">>>", "]"}
 
 
 def _template_start(tokens: list[Token], closing: int) -> int | None:
@@ -142,7 +137,7 @@ def _refuse_side_effects(source: str, arguments: list[Token]) -> None:
         if first.text == second.text and first.text in {"+", "-"} and first.end == second.start:
             raise EmulationError(
                 line_of(source, first.start),
-                f"a launch whose arguments use `{first.text}{second.text}`",
+                f"side effects in a launch (`{first.text}{second.text}`)",
                 "change the variable before the launch, then pass it",
             )
 

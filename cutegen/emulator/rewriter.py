@@ -71,11 +71,13 @@ def _word_edits(tokens: list[Token]) -> Iterator[Edit]:
             continue
         if token.text in _WORDS:
             yield Edit(token.start, token.end, _WORDS[token.text])
-        elif token.text in _DEVICE_FUNCTIONS and tokens[index + 1 : index + 2]:
-            if tokens[index + 1].text == "(":
-                yield Edit(
-                    _qualified_start(tokens, index), token.end, f"::cutegen_emu::{token.text}"
-                )
+        elif token.text in _DEVICE_FUNCTIONS and _is_called(tokens, index):
+            start = _qualified_start(tokens, index)
+            yield Edit(start, token.end, f"::cutegen_emu::{token.text}")
+
+
+def _is_called(tokens: list[Token], index: int) -> bool:
+    return index + 1 < len(tokens) and tokens[index + 1].text == "("
 
 
 def _qualified_start(tokens: list[Token], index: int) -> int:
