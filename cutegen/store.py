@@ -19,6 +19,7 @@ from pydantic import BaseModel, JsonValue
 
 from cutegen.frozen import Frozen
 from cutegen.history import Step
+from cutegen.kernel import Candidate
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -29,14 +30,19 @@ CREATE TABLE IF NOT EXISTS runs (
 );
 CREATE TABLE IF NOT EXISTS model_calls (
     key TEXT PRIMARY KEY, agent TEXT NOT NULL, step INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    prompt TEXT NOT NULL, reply TEXT NOT NULL, usage TEXT NOT NULL, seconds REAL NOT NULL,
-    answered REAL NOT NULL
+    prompt TEXT NOT NULL, reply TEXT NOT NULL, finish_reason TEXT NOT NULL,
+    usage TEXT NOT NULL, seconds REAL NOT NULL, answered REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS candidates (id TEXT PRIMARY KEY, candidate_json TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS steps (
     step INTEGER PRIMARY KEY, kind TEXT NOT NULL, agent TEXT NOT NULL, candidate TEXT NOT NULL,
     decision TEXT NOT NULL, step_json TEXT NOT NULL
 );
 """
+_SELECT_CALLS = (
+    "SELECT key, agent, step, attempt, prompt, reply, finish_reason, usage, seconds"
+    " FROM model_calls"
+)
 
 
 class MissingObjectError(LookupError):
@@ -98,6 +104,7 @@ class ModelCall(Frozen):
     attempt: int
     prompt: str
     reply: str
+    finish_reason: str = ""
     usage: dict[str, JsonValue] = {}
     seconds: float
 
@@ -129,21 +136,25 @@ class Ledger:
                 (run_id, spec, settings, time.time()),
             )
 
+    def settings(self, run_id: str) -> str | None:
+        """The settings that the run was started with; None before its start."""
+        with self._open() as database:
+            row = database.execute(
+                "SELECT settings FROM runs WHERE run_id = ?", (run_id,)
+            ).fetchone()
+        return str(row["settings"]) if row else None
+
     def answered(self, key: str) -> ModelCall | None:
         """The call of that key, if it was answered before."""
         with self._open() as database:
-            row = database.execute(
-                "SELECT key, agent, step, attempt, prompt, reply, usage, seconds"
-                " FROM model_calls WHERE key = ?",
-                (key,),
-            ).fetchone()
+            row = database.execute(f"{_SELECT_CALLS} WHERE key = ?", (key,)).fetchone()
         return _model_call(row) if row else None
 
     def record_call(self, call: ModelCall) -> None:
         """Keep an answer; it is durable on return. The first answer of a key stands."""
         with self._open() as database:
             database.execute(
-                "INSERT OR IGNORE INTO model_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO model_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     call.key,
                     call.agent,
@@ -151,6 +162,7 @@ class Ledger:
                     call.attempt,
                     call.prompt,
                     call.reply,
+                    call.finish_reason,
                     json.dumps(call.usage),
                     call.seconds,
                     time.time(),
@@ -160,10 +172,7 @@ class Ledger:
     def calls(self) -> tuple[ModelCall, ...]:
         """Every answered call, in the order of the answers."""
         with self._open() as database:
-            rows = database.execute(
-                "SELECT key, agent, step, attempt, prompt, reply, usage, seconds"
-                " FROM model_calls ORDER BY answered, rowid"
-            ).fetchall()
+            rows = database.execute(f"{_SELECT_CALLS} ORDER BY answered, rowid").fetchall()
         return tuple(map(_model_call, rows))
 
     def usage(self) -> Usage:
@@ -175,6 +184,28 @@ class Ledger:
             tokens=sum(count for count in tokens if isinstance(count, int)),
             seconds=sum(call.seconds for call in calls),
         )
+
+    def record_candidate(self, candidate: Candidate) -> None:
+        """Keep who proposed a source; the first to propose it stands."""
+        with self._open() as database:
+            database.execute(
+                "INSERT OR IGNORE INTO candidates VALUES (?, ?)",
+                (candidate.id, candidate.model_dump_json()),
+            )
+
+    def candidate(self, identity: str) -> Candidate:
+        """The candidate of an id.
+
+        Raises:
+            MissingObjectError: No such candidate was proposed in this run.
+        """
+        with self._open() as database:
+            row = database.execute(
+                "SELECT candidate_json FROM candidates WHERE id = ?", (identity,)
+            ).fetchone()
+        if row is None:
+            raise MissingObjectError(f"{self._file} knows no candidate {identity}")
+        return Candidate.model_validate_json(row["candidate_json"])
 
     def record_step(self, step: Step) -> None:
         """Keep a step under its index; a node that is run again replaces what it wrote."""
@@ -201,6 +232,7 @@ class Ledger:
     def _open(self) -> Iterator[sqlite3.Connection]:
         """One transaction: committed at the end, rolled back by an exception."""
         database = sqlite3.connect(self._file, timeout=_BUSY_S)
+        database.row_factory = sqlite3.Row
         try:
             with database:
                 yield database
@@ -222,15 +254,5 @@ def write_atomically(path: Path, content: bytes | str) -> None:
         raise
 
 
-def _model_call(row: tuple[str, str, int, int, str, str, str, float]) -> ModelCall:
-    key, agent, step, attempt, prompt, reply, usage, seconds = row
-    return ModelCall(
-        key=key,
-        agent=agent,
-        step=step,
-        attempt=attempt,
-        prompt=prompt,
-        reply=reply,
-        usage=json.loads(usage),
-        seconds=seconds,
-    )
+def _model_call(row: sqlite3.Row) -> ModelCall:
+    return ModelCall.model_validate({**dict(row), "usage": json.loads(row["usage"])})

@@ -1,0 +1,98 @@
+"""One process at work on a run: the graph on the run's own checkpoints, followed to its end."""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+
+from cutegen.agents.ask import Chat
+from cutegen.events import Event, parse_event
+from cutegen.execution.protocol import Executor
+from cutegen.graphs.context import Context
+from cutegen.graphs.kernel_graph import NAME, build_graph, run_started
+from cutegen.graphs.state import Node, RunInput, State
+from cutegen.graphs.workshop import Workshop
+from cutegen.result import RunResult
+
+Compiled = CompiledStateGraph[State, Context, RunInput, State]
+
+CHECKPOINTS = "checkpoints.sqlite"
+_LOCK = "run.lock"
+_SUPERSTEPS = 100_000  # the run's own budget ends it long before
+
+
+class RunBusyError(RuntimeError):
+    """Another process is at work on the same run."""
+
+
+def drain(
+    events: Generator[Event, None, RunResult], on_event: Callable[[Event], None] | None
+) -> RunResult:
+    """Run a generator of events to its end; returns its result."""
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as end:
+            result = end.value
+            assert isinstance(result, RunResult)
+            return result
+        if on_event is not None:
+            on_event(event)
+
+
+@contextmanager
+def open_run(folder: Path) -> Iterator[tuple[Compiled, RunnableConfig]]:
+    """The graph on the run's own checkpoints, and nobody else at work on them.
+
+    Raises:
+        RunBusyError: Somebody else is.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / _LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise RunBusyError(
+            f"another process is at work on {folder}: wait for it, or choose another run id"
+        ) from None
+    try:
+        with SqliteSaver.from_conn_string(str(folder / CHECKPOINTS)) as saver:
+            graph = build_graph().compile(name=NAME, checkpointer=saver)
+            yield (
+                graph,
+                {"configurable": {"thread_id": folder.name}, "recursion_limit": _SUPERSTEPS},
+            )
+    finally:
+        lock.release()
+
+
+def follow(
+    graph: Compiled,
+    start: RunInput | Command[Node] | None,
+    config: RunnableConfig,
+    context: Context,
+) -> Iterator[Event]:
+    """Run to the end. Each checkpoint is on disk before the next node starts."""
+    parts = graph.stream(start, config, context=context, stream_mode="custom", durability="sync")
+    for part in parts:
+        yield parse_event(part)
+
+
+def resumed(state: State, context: Context) -> Event:
+    """Tell that a run is taken up again."""
+    told: list[object] = []
+    shop = Workshop.of(state, context, told.append)
+    shop.emit(run_started(shop, resumed=True))
+    return parse_event(told[0])
+
+
+def name_of(thing: str | Chat | Executor) -> str:
+    """The name of a model or an executor."""
+    if isinstance(thing, str):
+        return thing
+    return str(getattr(thing, "name", None) or type(thing).__name__)

@@ -1,0 +1,220 @@
+"""The nodes in which agents speak: synthesize, diagnose, repair, and the two optimizers."""
+
+from cutegen.agents.ask import LostStep
+from cutegen.agents.diagnostician import diagnose as ask_diagnostician
+from cutegen.agents.profile_tuner import propose_tuning
+from cutegen.agents.repairer import repair as ask_repairer
+from cutegen.agents.reply import Diagnosis, OutOfIdeas, Unsupported
+from cutegen.agents.request import (
+    DiagnosisRequest,
+    RepairRequest,
+    StructuralRequest,
+    SynthesisRequest,
+    TuningRequest,
+)
+from cutegen.agents.revision import Revision
+from cutegen.agents.structural_optimizer import propose_structure
+from cutegen.agents.synthesizer import synthesize as ask_synthesizer
+from cutegen.events import Diagnosed, NothingProposed, Profiled
+from cutegen.graphs.standing import open_predicate
+from cutegen.graphs.state import Attempt, State, Stop
+from cutegen.graphs.steps import nothing_proposed, propose
+from cutegen.graphs.workshop import Workshop
+from cutegen.history import Decision, StepKind
+from cutegen.measurement.profile import Profile
+from cutegen.measurement.static import StaticProfiler
+from cutegen.result import RunStatus
+
+SYNTHESIZER = "synthesizer"
+REPAIRER = "repairer"
+STRUCTURAL_OPTIMIZER = "structural_optimizer"
+PROFILE_TUNER = "profile_tuner"
+DIAGNOSTICIAN = "diagnostician"
+
+
+def synthesize(state: State, shop: Workshop) -> State:
+    """Ask for a first kernel, with what earlier ones came to in mind."""
+    failed = tuple(step for step in shop.history if step.decision is Decision.FAILED)
+    request = SynthesisRequest(
+        spec=shop.spec, header=shop.header, arch=shop.settings.arch, failed=failed
+    )
+    value = ask_synthesizer(shop.chat, request).value
+    update: State = {"syntheses": state.get("syntheses", 0) + 1, "candidate": None}
+    if isinstance(value, Unsupported):
+        reason = f"{value.operation}: {value.reason}"
+        update["stop"] = Stop(status=RunStatus.UNSUPPORTED, reason=reason, node="synthesize")
+        return update
+    if isinstance(value, LostStep):
+        return update | nothing_proposed(
+            shop,
+            state,
+            agent=SYNTHESIZER,
+            kind=StepKind.SYNTHESIS,
+            decision=Decision.FAILED,
+            reason=value.reason,
+        )
+    return update | propose(
+        shop, state, value.source, agent=SYNTHESIZER, kind=StepKind.SYNTHESIS, intent=value.intent
+    )
+
+
+def diagnose(state: State, shop: Workshop) -> State:
+    """Ask why the candidate failed."""
+    candidate = _failed_candidate(state)
+    request = DiagnosisRequest(
+        spec=shop.spec,
+        header=shop.header,
+        arch=shop.settings.arch,
+        source=shop.source(candidate),
+        verdict=shop.verdict(candidate),
+        history=shop.history,
+    )
+    value = ask_diagnostician(shop.chat, request).value
+    if isinstance(value, OutOfIdeas):
+        shop.emit(NothingProposed(agent=DIAGNOSTICIAN, reason=value.reason))
+        return {"candidate": {**candidate, "hopeless": True}}
+    if isinstance(value, LostStep):  # the repairer still has the verdict to go by
+        shop.emit(NothingProposed(agent=DIAGNOSTICIAN, reason=value.reason))
+        value = Diagnosis(causes=())
+    else:
+        first = value.causes[0]
+        shop.emit(Diagnosed(candidate=candidate["id"], cause=first.cause, causes=len(value.causes)))
+    return {"candidate": {**candidate, "diagnosis": shop.folder.store.put_model(value)}}
+
+
+def repair(state: State, shop: Workshop) -> State:
+    """Ask for a small patch of the failed candidate."""
+    candidate = _failed_candidate(state)
+    diagnosis = shop.folder.store.get_model(candidate["diagnosis"], Diagnosis)
+    request = RepairRequest(
+        spec=shop.spec,
+        header=shop.header,
+        arch=shop.settings.arch,
+        source=shop.source(candidate),
+        verdict=shop.verdict(candidate),
+        causes=diagnosis.causes,
+        history=shop.history,
+    )
+    value = ask_repairer(shop.chat, request).value
+    repairs = candidate["repairs"] + 1
+    if isinstance(value, Revision):
+        update = propose(
+            shop,
+            state,
+            value.source,
+            agent=REPAIRER,
+            kind=StepKind(candidate["kind"]),
+            intent=value.intent,
+            expected=value.expected,
+            parent=candidate["id"],
+            repairs=repairs,
+        )
+    else:
+        hopeless = isinstance(value, OutOfIdeas)
+        update = nothing_proposed(
+            shop,
+            state,
+            agent=REPAIRER,
+            kind=StepKind.REPAIR,
+            decision=Decision.NO_PROPOSAL if hopeless else Decision.FAILED,
+            reason=value.reason,
+        )
+        candidate = {**candidate, "hopeless": hopeless}
+    if not update["candidate"]:  # the candidate at hand is still the failed one
+        update["candidate"] = {**candidate, "repairs": repairs}
+    return update
+
+
+def structural_optimizer(state: State, shop: Workshop) -> State:
+    """Ask for one change of the best kernel's design."""
+    best = _best(state)
+    source = shop.source(best)
+    request = StructuralRequest(
+        spec=shop.spec,
+        header=shop.header,
+        arch=shop.settings.arch,
+        source=source,
+        fingerprint=shop.design(source)[0],
+        history=shop.history,
+    )
+    value = propose_structure(shop.chat, request).value
+    return _optimized(state, shop, value, STRUCTURAL_OPTIMIZER, StepKind.STRUCTURAL)
+
+
+def profile(state: State, shop: Workshop) -> State:
+    """Explain where the best kernel's time goes. Refuses while the predicate is false."""
+    open_predicate(shop.history[state.get("counted_from", 0) :], shop.settings.policy)
+    best = _best(state)
+    source = shop.source(best)
+    found = StaticProfiler(shop.settings.arch).profile(
+        shop.spec, source, shop.static_build(source), shop.measurement(best)
+    )
+    shop.emit(
+        Profiled(
+            candidate=best["id"],
+            source=found.source,
+            bottleneck=found.bottleneck,
+            evidence=found.evidence,
+        )
+    )
+    return {"profile": shop.folder.store.put_model(found)}
+
+
+def profile_tuner(state: State, shop: Workshop) -> State:
+    """Ask for a change of parameters, with the profile at hand."""
+    source = shop.source(_best(state))
+    request = TuningRequest(
+        spec=shop.spec,
+        header=shop.header,
+        arch=shop.settings.arch,
+        source=source,
+        fingerprint=shop.design(source)[0],
+        profile=shop.folder.store.get_model(state["profile"], Profile),
+        history=shop.history,
+    )
+    value = propose_tuning(shop.chat, request).value
+    return _optimized(state, shop, value, PROFILE_TUNER, StepKind.TUNING)
+
+
+def _optimized(
+    state: State,
+    shop: Workshop,
+    value: Revision | OutOfIdeas | LostStep,
+    agent: str,
+    kind: StepKind,
+) -> State:
+    update: State = {"rounds": state.get("rounds", 0) + 1}
+    if isinstance(value, Revision):
+        return update | propose(
+            shop,
+            state,
+            value.source,
+            agent=agent,
+            kind=kind,
+            intent=value.intent,
+            expected=value.expected,
+            parent=_best(state)["id"],
+        )
+    declined = isinstance(value, OutOfIdeas)
+    return update | nothing_proposed(
+        shop,
+        state,
+        agent=agent,
+        kind=kind,
+        decision=Decision.NO_PROPOSAL if declined else Decision.FAILED,
+        reason=value.reason,
+    )
+
+
+def _best(state: State) -> Attempt:
+    best = state.get("best")
+    if best is None:
+        raise RuntimeError("the graph is wired wrongly: an optimizer runs before any kernel passed")
+    return best
+
+
+def _failed_candidate(state: State) -> Attempt:
+    candidate = state.get("candidate")
+    if candidate is None or not candidate["verdict"]:
+        raise RuntimeError("the graph is wired wrongly: nothing has failed that could be mended")
+    return candidate

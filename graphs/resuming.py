@@ -1,0 +1,109 @@
+"""Taking up a run: killed, stopped, or emulated and now on a GPU machine."""
+
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from langgraph.types import Command
+
+from cutegen.agents.ask import Chat
+from cutegen.events import Event
+from cutegen.execution.protocol import Executor
+from cutegen.graphs.context import Context, LiveContext
+from cutegen.graphs.following import CHECKPOINTS, drain, follow, name_of, open_run, resumed
+from cutegen.graphs.settings import Budget, Settings
+from cutegen.graphs.start import own_architecture, start_run
+from cutegen.graphs.state import Node, State
+from cutegen.graphs.takeover import judge_lineage
+from cutegen.result import RESULT_FILE, RunResult
+
+
+def resume_run(
+    run_dir: str | Path,
+    *,
+    model: str | Chat | None = None,
+    executor: str | Executor | None = None,
+    budget: Budget | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> RunResult:
+    """Take up a run where it was left: killed, stopped, or emulated and now on a GPU machine.
+
+    With another executor than the run's own, every candidate that was accepted so far is
+    verified and measured again, oldest first, and the search goes on from the best of them.
+    Model, executor and budget are the run's own unless they are given.
+
+    Raises:
+        FileNotFoundError: This is no run folder.
+        EnvironmentUnfitError: The executor asked for cannot be used here.
+        RunBusyError: Another process is at work on this run.
+    """
+    events = stream_resumed(run_dir, model=model, executor=executor, budget=budget)
+    return drain(events, on_event)
+
+
+def stream_resumed(
+    run_dir: str | Path,
+    *,
+    model: str | Chat | None = None,
+    executor: str | Executor | None = None,
+    budget: Budget | None = None,
+) -> Generator[Event, None, RunResult]:
+    """``resume_run`` as a generator of its events, whose return value is the result."""
+    folder = Path(run_dir).resolve()
+    if not (folder / CHECKPOINTS).exists():
+        raise FileNotFoundError(f"{run_dir} is no run folder: it has no {CHECKPOINTS}")
+    context = LiveContext(
+        runs_dir=str(folder.parent),
+        live_chat=None if model is None or isinstance(model, str) else model,
+        live_executor=None if executor is None or isinstance(executor, str) else executor,
+    )
+    with open_run(folder) as (graph, config):
+        snapshot = graph.get_state(config)
+        state = start_run(context, folder.name) | cast("State", snapshot.values)
+        old = Settings.model_validate(state["settings"])
+        new = _renewed(old, context, model, executor, budget)
+        context = replace(context, new_settings=new)
+        if not snapshot.next and not state.get("stop") and new == old:
+            return RunResult.load(folder)
+        (folder / RESULT_FILE).unlink(missing_ok=True)
+        yield resumed(state, context)
+        if new.executor != old.executor and state["steps"]:
+            update = yield from judge_lineage(state, context, new)
+            graph.update_state(config, update, as_node="measure")
+            yield from follow(graph, None, config, context)
+        elif snapshot.next:
+            yield from follow(graph, None, config, context)
+        else:
+            again = Command[Node](update={"stop": None, "status": ""}, goto=_left_at(state))
+            yield from follow(graph, again, config, context)
+    return RunResult.load(folder)
+
+
+def _renewed(
+    old: Settings,
+    context: Context,
+    model: str | Chat | None,
+    executor: str | Executor | None,
+    budget: Budget | None,
+) -> Settings:
+    """The run's settings, with what the caller changes."""
+    changes: dict[str, object] = {}
+    if model is not None:
+        changes["model"] = name_of(model)
+    if executor is not None:
+        name = context.judge(name_of(executor)).name
+        changes["executor"] = name
+        if name != old.executor:
+            changes["arch"] = own_architecture(name)
+    if budget is not None:
+        changes["budget"] = budget
+    return old.model_copy(update=changes)
+
+
+def _left_at(state: State) -> Node:
+    """Where a finished run goes on: where it was stopped, else where a search goes on."""
+    stop = state.get("stop")
+    if stop:
+        return stop["node"]
+    return "select" if state.get("best") else "synthesize"
