@@ -7,14 +7,16 @@ import torch
 from torch import Tensor
 
 from cutegen.frozen import Frozen
-from cutegen.spec import Case, KernelSpec, TensorArg
+from cutegen.spec import Case, KernelSpec
 from cutegen.status import Status
+from cutegen.verification import findings
 from cutegen.verification.comparison import Comparison, compare
 from cutegen.verification.expectation import Expectation, check_name, draw_inputs, expect
+from cutegen.verification.findings import BrokenRungError
 from cutegen.verification.hints import describe_wrong, lost_precision
 from cutegen.verification.inputs import Distribution
-from cutegen.verification.poison import Unwritten, same_bits, unwritten
-from cutegen.verification.session import CaseRun, Failure, Session
+from cutegen.verification.poison import same_bits, unwritten
+from cutegen.verification.session import CaseRun, Session
 from cutegen.verification.verdict import ErrorMeasure, Evidence, Verdict
 
 _LEAST_TELLING = 0.5
@@ -25,15 +27,6 @@ class VerificationPolicy(Frozen):
 
     distributions: tuple[Distribution, ...] = tuple(Distribution)
     repeats: int = 2
-
-
-class _BrokenRungError(Exception):
-    """Carries the first failure up the ladder; it never leaves this module."""
-
-    def __init__(self, status: Status, evidence: Evidence) -> None:
-        super().__init__(evidence.summary)
-        self.status = status
-        self.evidence = evidence
 
 
 def verify(
@@ -59,7 +52,7 @@ def verify(
     began = time.monotonic()
     try:
         status, evidence = Status.PASSED, climb.to_the_top()
-    except _BrokenRungError as broken:
+    except BrokenRungError as broken:
         status, evidence = broken.status, broken.evidence
     except torch.cuda.OutOfMemoryError as error:
         status = Status.RESOURCE
@@ -135,100 +128,39 @@ class _Climb:
         """Launch; then memory and inputs must be as they should."""
         run = self._session.run(case, inputs, schedule)
         if run.failure is not None:
-            raise _broken_launch(name, case, run.failure)
-        if run.trespasses:
-            raise _BrokenRungError(
-                Status.OUT_OF_BOUNDS,
-                Evidence(
-                    summary=f"wrote outside its tensors: {run.trespasses[0]}",
-                    check=name,
-                    hints=(*run.trespasses[1:], "predicate the stores of the last tile"),
-                ),
-            )
-        if run.modified:
-            raise _BrokenRungError(
-                Status.CHEAT,
-                Evidence(
-                    summary=f"modified its inputs: {', '.join(run.modified)}",
-                    check=name,
-                    hints=("inputs are const; use the workspace for scratch memory",),
-                ),
-            )
+            raise findings.launch_failed(name, case, run.failure)
+        if run.trespasses or run.modified:
+            raise findings.overstepped(name, run)
         return run
 
     def _judge(self, expectation: Expectation, outputs: Mapping[str, Tensor]) -> None:
         """Every element written, and as exact as the policy demands."""
+        check = expectation.name
         self._require_written(expectation, outputs)
         for target in expectation.targets:
             output = outputs[target.tensor.name]
-            comparison = compare(expectation.name, output, target)
+            comparison = compare(check, output, target)
             if comparison.within_bounds:
                 self._errors.append(comparison.measure)
                 continue
             precision = lost_precision(comparison, target)
             if precision:
-                raise self._downgrade(expectation, comparison, precision)
+                raise findings.less_precise(check, self._spec, comparison, precision)
             hints = describe_wrong(comparison, output, target)
             self._look_for_race(expectation, outputs, comparison)
-            raise _BrokenRungError(
-                Status.WRONG_VALUES,
-                Evidence(
-                    summary=_wrong_summary(comparison, target.tensor),
-                    check=expectation.name,
-                    errors=(comparison.measure,),
-                    hints=hints,
-                    facts={"passed_before": [measure.check for measure in self._errors]},
-                ),
-            )
+            passed = [measure.check for measure in self._errors]
+            raise findings.wrong(check, target.tensor, comparison, hints, passed)
 
     def _require_written(self, expectation: Expectation, outputs: Mapping[str, Tensor]) -> None:
         left = {
             target.tensor.name: unwritten(outputs[target.tensor.name], target)
             for target in expectation.targets
         }
-        holes = {name: hole for name, hole in left.items() if hole.count}
-        if not holes:
-            return
-        name, hole = next(iter(holes.items()))
-        if all(part.count == part.total for part in left.values()):
-            raise _BrokenRungError(
-                Status.DID_NOT_RUN,
-                Evidence(
-                    summary="no output element was written: the kernel did not run",
-                    check=expectation.name,
-                    hints=(_DID_NOT_RUN_HINT,),
-                ),
-            )
-        raise _BrokenRungError(
-            Status.WRONG_VALUES,
-            Evidence(
-                summary=f"{name}: {hole.count} of {hole.total} elements were never written, "
-                f"from flat index {hole.first} on",
-                check=expectation.name,
-                hints=(_hole_hint(hole),),
-                facts={"unwritten_first": hole.first, "unwritten_count": hole.count},
-            ),
-        )
-
-    def _downgrade(
-        self, expectation: Expectation, comparison: Comparison, precision: str
-    ) -> _BrokenRungError:
-        measure = comparison.measure
-        mode = self._spec.math_mode.value
-        return _BrokenRungError(
-            Status.PRECISION_DOWNGRADE,
-            Evidence(
-                summary=f"{measure.output}: relative error {measure.error:.2e}, where {mode} "
-                f"allows {measure.bound:.2e} and PyTorch makes {measure.torch_error:.2e}; "
-                f"it looks like {precision}",
-                check=expectation.name,
-                errors=(measure,),
-                hints=(
-                    f"compute in {mode} throughout, or split operands so that no bits are lost",
-                    _APPROXIMATION_HINT,
-                ),
-            ),
-        )
+        if all(0 < hole.count == hole.total for hole in left.values()):
+            raise findings.did_not_run(expectation.name)
+        for name, hole in left.items():
+            if hole.count:
+                raise findings.not_written(expectation.name, name, hole)
 
     def _look_for_race(
         self, expectation: Expectation, outputs: Mapping[str, Tensor], comparison: Comparison
@@ -238,16 +170,8 @@ class _Climb:
         for schedule in self._session.schedules:
             again = self._run(expectation.name, expectation.case, expectation.inputs, schedule)
             if not all(same_bits(first[name], again.outputs[name]) for name in first):
-                raise _BrokenRungError(
-                    Status.RACE,
-                    Evidence(
-                        summary="the values are wrong, and differ from run to run",
-                        check=expectation.name,
-                        errors=(comparison.measure,),
-                        hints=(_RACE_HINT,),
-                        facts={"schedule": schedule},
-                    ),
-                )
+                summary = "the values are wrong, and differ from run to run"
+                raise findings.race(expectation.name, comparison, summary, schedule)
 
     def _repeat(self, expectation: Expectation, outputs: Mapping[str, Tensor]) -> None:
         """Equal inputs give equal bits, whatever the schedule."""
@@ -255,83 +179,8 @@ class _Climb:
         for turn in range(self._policy.repeats):
             schedule = self._session.schedules[(turn + 1) % len(self._session.schedules)]
             again = self._run(expectation.name, expectation.case, expectation.inputs, schedule)
-            differing = [
-                target
-                for target in expectation.targets
-                if not same_bits(first[target.tensor.name], again.outputs[target.tensor.name])
-            ]
-            if differing:
-                raise self._differs(expectation, differing[0].tensor, again.outputs, schedule)
-
-    def _differs(
-        self,
-        expectation: Expectation,
-        tensor: TensorArg,
-        outputs: Mapping[str, Tensor],
-        schedule: str,
-    ) -> _BrokenRungError:
-        """A race when the second result is wrong; otherwise sums in varying order."""
-        target = next(target for target in expectation.targets if target.tensor == tensor)
-        comparison = compare(expectation.name, outputs[tensor.name], target)
-        right = comparison.within_bounds
-        return _BrokenRungError(
-            Status.NONDETERMINISTIC if right else Status.RACE,
-            Evidence(
-                summary=f"{tensor.name}: two runs on equal inputs differ"
-                + ("" if right else ", and the second is wrong"),
-                check=expectation.name,
-                errors=(comparison.measure,),
-                hints=(
-                    "floating-point atomics sum in varying order: reduce in a fixed order"
-                    if right
-                    else _RACE_HINT,
-                ),
-                facts={"schedule": schedule},
-            ),
-        )
-
-
-_DID_NOT_RUN_HINT = (
-    "return cudaGetLastError() after the launch: a refused launch configuration is silent otherwise"
-)
-_APPROXIMATION_HINT = (
-    "an approximation of the function (a fast intrinsic, another formula) looks the same"
-)
-_RACE_HINT = (
-    "threads race: look for a missing __syncthreads (also before shared memory is "
-    "reused), a wait on the wrong stage, or two blocks that write one element"
-)
-
-
-def _broken_launch(name: str, case: Case, failure: Failure) -> _BrokenRungError:
-    shapes = ", ".join(f"{tensor.name} {list(tensor.shape)}" for tensor in case.tensors)
-    return _BrokenRungError(
-        failure.status,
-        Evidence(
-            summary=f"{failure.summary} (case {case.name}: {shapes})",
-            check=name,
-            hints=failure.hints,
-            facts=failure.facts,
-            log=failure.log,
-        ),
-    )
-
-
-def _wrong_summary(comparison: Comparison, tensor: TensorArg) -> str:
-    measure = comparison.measure
-    if not tensor.dtype.is_floating:
-        return (
-            f"{measure.output}: {measure.bad_count} of {measure.total} integers differ, "
-            f"the first at {list(measure.first_bad_index)}"
-        )
-    where = f", the first at {list(measure.first_bad_index)}" if measure.bad_count else ""
-    return (
-        f"{measure.output}: relative error {measure.error:.2e}, allowed {measure.bound:.2e}; "
-        f"{measure.bad_count} of {measure.total} elements out of bounds{where}"
-    )
-
-
-def _hole_hint(hole: Unwritten) -> str:
-    if hole.is_tail:
-        return "everything from there to the end is missing: the last, partial tile has no threads"
-    return "the holes lie between written elements: check the index arithmetic and the strides"
+            for target in expectation.targets:
+                output = again.outputs[target.tensor.name]
+                if not same_bits(first[target.tensor.name], output):
+                    comparison = compare(expectation.name, output, target)
+                    raise findings.unsteady(expectation.name, comparison, schedule)
