@@ -36,7 +36,13 @@ _REASONING = re.compile(
     r"<think(?:ing)?>.*?</think(?:ing)?>|\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL
 )
 _MARKS = r"[ \t>*_#`-]*"
-_PARAGRAPH_ENDS = re.compile(rf"\s*$|{_MARKS}(?:LINE|CHANGE|OUT_OF_IDEAS){_MARKS}:|[ \t]*```")
+_CHANGE = re.compile(rf"^{_MARKS}CHANGE{_MARKS}:", re.MULTILINE | re.IGNORECASE)
+_CAUSE = re.compile(
+    rf"^{_MARKS}(?:\d+[.)] *)?{_MARKS}CAUSE(?: *\d+)?{_MARKS}:", re.MULTILINE | re.IGNORECASE
+)
+_PARAGRAPH_ENDS = re.compile(
+    rf"\s*$|{_MARKS}(?:LINE|CHANGE|OUT_OF_IDEAS){_MARKS}:|[ \t]*```", re.IGNORECASE
+)
 _CUDA = {"", "cuda", "cu", "cpp", "c++", "cxx", "c"}
 
 
@@ -131,8 +137,7 @@ def parse_diagnosis(text: str) -> Diagnosis | OutOfIdeas:
         ReplyError: There is no CAUSE line, or one of them says nothing.
     """
     text = _clean(text)
-    begins = rf"^{_MARKS}(?:\d+[.)] *)?{_MARKS}CAUSE(?: *\d+)?{_MARKS}:"
-    parts = re.split(begins, text, flags=re.MULTILINE | re.IGNORECASE)
+    parts = _CAUSE.split(text)
     if len(parts) == 1:
         if (reason := _field(text, "OUT_OF_IDEAS")) is not None:
             return OutOfIdeas(reason=reason or "not said")
@@ -145,7 +150,7 @@ def _cause(part: str) -> Cause:
     if not cause:
         raise ReplyError("a `CAUSE:` line says nothing; write the cause after the colon")
     line = re.search(r"\d+", _field(part, "LINE") or "")
-    change = re.split(rf"^{_MARKS}CHANGE{_MARKS}:", part, maxsplit=1, flags=re.MULTILINE)
+    change = _CHANGE.split(part, maxsplit=1)
     return Cause(
         cause=cause,
         line=int(line.group()) if line else 0,

@@ -2,12 +2,20 @@
 
 from cutegen.structure import Fingerprint, fingerprint
 
-# From least to most structure, per feature of the fingerprint. Kinds joined by "+" are ranked by
-# the best of them. A feature that is absent here can be changed by a repair.
-_LADDERS: dict[str, tuple[str, ...]] = {
-    "copies": ("scalar", "vectorized-64", "vectorized-128", "ldmatrix", "cp.async", "tma"),
-    "staging": ("none", "single", "multi-stage"),
-    "smem": ("none", "static", "dynamic"),
+# How much structure each kind stands for, per feature of the fingerprint. Kinds joined by "+"
+# count as the best of them. A feature that is absent here can be changed by a repair.
+_RANKS: dict[str, dict[str, int]] = {
+    "copies": {
+        "scalar": 0,
+        "vectorized-64": 1,
+        "vectorized-128": 2,
+        "ldmatrix": 3,
+        "cp.async": 4,
+        "tma": 5,
+    },
+    "staging": {"none": 0, "single": 1, "multi-stage": 2},
+    "smem": {"none": 0, "static": 1, "dynamic": 1},
+    "swizzle": {"no": 0, "yes": 1},
 }
 _TENSOR_CORES_ABSENT = ("none", "fma", "universal-fma")
 
@@ -22,8 +30,8 @@ def lowered_structure(before: str, after: str) -> str:
     old, new = fingerprint(before), fingerprint(after)
     losses = [
         f"{name} falls from {old.features[name]} to {new.features[name]}"
-        for name, ladder in _LADDERS.items()
-        if _rank(new, name, ladder) < _rank(old, name, ladder)
+        for name, ranks in _RANKS.items()
+        if _rank(new, name, ranks) < _rank(old, name, ranks)
     ]
     if _on_tensor_cores(old) and not _on_tensor_cores(new):
         losses.append("the tensor cores are no longer used")
@@ -33,9 +41,8 @@ def lowered_structure(before: str, after: str) -> str:
     return "; ".join(losses)
 
 
-def _rank(design: Fingerprint, name: str, ladder: tuple[str, ...]) -> int:
-    kinds = design.features[name].split("+")
-    return max((ladder.index(kind) for kind in kinds if kind in ladder), default=0)
+def _rank(design: Fingerprint, name: str, ranks: dict[str, int]) -> int:
+    return max(ranks.get(kind, 0) for kind in design.features[name].split("+"))
 
 
 def _on_tensor_cores(design: Fingerprint) -> bool:

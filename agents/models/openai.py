@@ -13,6 +13,8 @@ _TIMEOUT_S = 600.0  # of one attempt; ChatOpenAI's own default waits for ever
 _RETRIES = 3
 _QUOTE_LIMIT = 500
 _LOCAL_KEY = "not-needed"  # local servers want the header, not its content
+# What langchain-openai raises at an answer of another shape, which it reads without checking.
+_OTHER_LANGUAGE = (AttributeError, LookupError, TypeError, ValueError)
 _ADVICE: dict[type[openai.OpenAIError], str] = {  # the first kind that fits
     openai.AuthenticationError: "check OPENAI_API_KEY",
     openai.PermissionDeniedError: "check what OPENAI_API_KEY may do",
@@ -57,7 +59,7 @@ class OpenAIChat:
         """Answer the conversation.
 
         Raises:
-            ModelError: The service refused, or did not answer in time.
+            ModelError: The service refused, did not answer in time, or speaks another language.
         """
         try:
             return self._chat.invoke([_text_only(message) for message in messages])
@@ -65,6 +67,11 @@ class OpenAIChat:
             raise ModelError(
                 f"the model {self._name} could not be asked: {_advice(error)}. "
                 f"The service said: {str(error)[:_QUOTE_LIMIT]}"
+            ) from error
+        except _OTHER_LANGUAGE as error:
+            raise ModelError(
+                f"the server of the model {self._name} does not answer in the form of OpenAI's "
+                f"chat completions; check OPENAI_BASE_URL. It said: {str(error)[:_QUOTE_LIMIT]}"
             ) from error
 
 
