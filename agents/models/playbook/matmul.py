@@ -1,0 +1,134 @@
+"""The matrix-product designs: from one output per thread to tiles in shared memory and on."""
+
+from typing import ClassVar
+
+from cutegen.agents.models.playbook.chain import Chain
+from cutegen.agents.models.playbook.design import Design, Move
+from cutegen.agents.models.playbook.elementwise import Slot, operand_slots
+from cutegen.agents.models.playbook.operands import Operands
+from cutegen.agents.models.playbook.product import Product, find_product
+from cutegen.agents.models.playbook.unsupported import UnsupportedError
+from cutegen.spec import DType, KernelSpec
+
+
+class MatmulDesign(Design):
+    """Which decisions are taken, and the numbers that go with them.
+
+    ``block_m``, ``block_n`` and ``block_k`` are extents of the register-tiled design's block
+    tile; the designs before it use square tiles of ``tile``.
+    """
+
+    family: ClassVar[str] = "matmul"
+    template: ClassVar[str] = "matmul.cu.j2"
+
+    tiled: bool = False
+    registers: bool = False
+    prefetch: bool = False
+    tile: int = 16
+    block_m: int = 128
+    block_n: int = 128
+    block_k: int = 16
+
+    def structural_moves(self) -> tuple[Move, ...]:
+        """What can still be changed about the structure, in the order of an expert."""
+        if self.registers:
+            return () if self.prefetch else (_PREFETCH,)
+        return (_REGISTERS,) if self.tiled else (_TILE, _REGISTERS)
+
+    def tuning_moves(self) -> tuple[Move, ...]:
+        """Numbers worth trying once the structure has settled."""
+        if not self.registers:
+            return tuple(_tile(extent) for extent in (32, 8) if extent != self.tile)
+        depths = tuple(_depth(extent) for extent in (8, 32) if extent != self.block_k)
+        blocks = tuple(
+            _block(m, n) for m, n in ((64, 128), (64, 64)) if (m, n) != (self.block_m, self.block_n)
+        )
+        return depths + blocks
+
+
+_TILE = Move(
+    "stage square tiles of both factors in shared memory",
+    "each element is read from global memory once per tile instead of once per output",
+    {"tiled": True},
+)
+_REGISTERS = Move(
+    "a register tile of 8x8 outputs per thread with TiledMMA, and 128-bit copies of the factors",
+    "four FMAs per value read from shared memory instead of a half: up to several times faster",
+    {"tiled": True, "registers": True},
+)
+_PREFETCH = Move(
+    "double-buffer the tiles: load the next one while this one is multiplied",
+    "the latency of global memory hides behind arithmetic, and one barrier per tile is enough",
+    {"prefetch": True},
+)
+
+
+def _tile(extent: int) -> Move:
+    return Move(
+        f"tiles of {extent}x{extent}",
+        "more reuse per load against fewer resident blocks",
+        {"tile": extent},
+    )
+
+
+def _depth(extent: int) -> Move:
+    return Move(
+        f"a block tile {extent} deep in K",
+        "fewer barriers per multiplication against less shared memory",
+        {"block_k": extent},
+    )
+
+
+def _block(m: int, n: int) -> Move:
+    return Move(
+        f"block tiles of {m}x{n}",
+        "more blocks to fill the machine with, against less reuse per block",
+        {"block_m": m, "block_n": n},
+    )
+
+
+class MatmulPlan:
+    """What the template needs to know of a spec: the factors, and the epilogue chain."""
+
+    def __init__(self, spec: KernelSpec) -> None:
+        """Find the product, and follow the trace from it to the output.
+
+        Raises:
+            UnsupportedError: There is not exactly one product of leaf tensors, or what follows
+                it is not elementwise.
+        """
+        self.spec = spec
+        self.outputs = spec.timed.of("output")
+        self.product: Product = find_product(spec)
+        if any(out.shape != self.product.shape for out in self.outputs):
+            raise UnsupportedError(self.product.op, "its result is reshaped or reduced afterwards")
+        self.rank = len(self.product.shape)
+        wide = any(tensor.dtype is DType.FLOAT64 for tensor in spec.timed.tensors)
+        self.compute = DType.FLOAT64 if wide else DType.FLOAT32
+        operands = Operands(spec, self.product.shape)
+        chain = self._epilogue(operands)
+        self.statements = tuple(chain.statements)
+        self.results = tuple(chain.names[name] for name in spec.results)
+        self.slots: tuple[Slot, ...] = operand_slots(operands, chain)
+
+    def first_design(self) -> MatmulDesign:
+        """The plain design; double-precision tiles are half as deep, as they are twice as wide."""
+        return MatmulDesign(block_k=16 if self.compute is DType.FLOAT32 else 8)
+
+    def render(self, design: MatmulDesign) -> str:
+        """The source of one design."""
+        return design.render(plan=self, spec=self.spec, product=self.product)
+
+    def _epilogue(self, operands: Operands) -> Chain:
+        before = self.product.consumed
+        for op in self.spec.trace:
+            operands.is_view(op)
+        names = {name: f"x_{name}" for name in operands.names()}
+        names |= {scalar.name: f"s_{scalar.name}" for scalar in self.spec.scalars}
+        chain = Chain(names | {self.product.name: "acc"}, self.compute)
+        if self.product.bias:
+            chain.add_sum(self.product.name, "acc", self.product.bias)
+        for op in self.spec.trace:
+            if op.name not in before:
+                chain.add(op)
+        return chain
