@@ -27,7 +27,8 @@ cutegen_emu_switch:
   popq %r12
   popq %rbx
   popq %rbp
-  ret
+  popq %rdx
+  jmpq *%rdx
 .size cutegen_emu_switch, .-cutegen_emu_switch
 .popsection
 )");
@@ -114,11 +115,15 @@ class StackPool {
       char* base = static_cast<char*>(chunk) + i * kBytes;
       // A stack without its guard page still works, and mappings are a limited resource.
       (void)mprotect(base, kGuard, PROT_NONE);
-      free_.push_back(base + kBytes);
+      free_.push_back(base + kBytes - colour());
     }
   }
 
+  // Stacks a power of two apart would all live in one set of the caches.
+  size_t colour() { return (made_++ % 61) * 320; }
+
   std::vector<char*> free_;
+  size_t made_ = 0;
 };
 
 }  // namespace cutegen_emu

@@ -111,16 +111,12 @@ inline void Machine::run_block(uint3 index, uint64_t linear) {
   shared_->begin_block(launch_->smem_bytes);
 
   while (alive_ > 0) {
-    int const thread = next_ready();
-    if (thread >= 0) {
-      resume(thread);
-    } else if (!release_stalled()) {
-      if (!launch_->failed.exchange(true)) {
-        report_deadlock();
-        record_sticky(cudaErrorLaunchFailure);
-      }
+    run_ready();
+    if (alive_ == 0 || launch_->failed.load(std::memory_order_relaxed)) break;
+    if (!release_stalled() && !launch_->failed.exchange(true)) {
+      report_deadlock();
+      record_sticky(cudaErrorLaunchFailure);
     }
-    if (launch_->failed.load(std::memory_order_relaxed)) break;
   }
   for (int t = 0; t < threads_; ++t) {  // of a block that was given up
     if (fibers_[t].stack) stacks_.give(fibers_[t].stack);

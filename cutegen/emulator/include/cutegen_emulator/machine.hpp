@@ -72,7 +72,7 @@ struct WarpVisit {
 
 struct Fiber {
   void* stack_pointer;
-  char* stack;  // null before the first instruction and after the last
+  char* stack;  // null before the first instruction, and after the last
   uint3 index;
   Wait wait;
   int line;
@@ -121,9 +121,13 @@ class Machine {
 
   void make_ready(int thread);
   int next_ready();
-  void resume(int thread);
+  void activate(int thread);
+  void* entrance(int thread);
+  void run_ready();
   void suspend();
-  void finish_thread();
+  void run_here();
+  void retire();
+  void reap();
   void release_barrier();
   bool try_meeting(int warp, uint32_t mask, int caller);
   bool release_stalled();
@@ -136,6 +140,7 @@ class Machine {
   int threads_ = 0;
   int alive_ = 0;
   int current_ = -1;
+  char* dead_ = nullptr;  // the stack of a thread that ended, until somebody stands elsewhere
   uint64_t block_serial_ = 0;
   unsigned spins_ = 0;
 
@@ -158,12 +163,7 @@ CUTEGEN_EMU_THREAD_LOCAL Machine* machine = nullptr;
 
 inline constexpr char const* kActiveMask = "__activemask";
 
-inline void fiber_main() {
-  Machine& m = *machine;
-  m.launch_->enter(m.launch_->closure);
-  m.finish_thread();
-  __builtin_unreachable();
-}
+inline void fiber_main() { machine->run_here(); }
 
 inline void Machine::begin_launch(LaunchState& launch) {
   launch_ = &launch;
@@ -191,24 +191,49 @@ inline int Machine::next_ready() {
   return ready_[ready_head_++ % kMaxThreads];
 }
 
-inline void Machine::resume(int thread) {
+inline void Machine::activate(int thread) {
+  current_ = thread;
+  threadIdx = fibers_[thread].index;
+}
+
+// Where a thread goes on, or begins on a stack of its own.
+inline void* Machine::entrance(int thread) {
   Fiber& fiber = fibers_[thread];
   if (!fiber.stack) {
     fiber.stack = stacks_.take();
     fiber.stack_pointer = StackPool::prepare(fiber.stack, fiber_main);
   }
-  current_ = thread;
-  threadIdx = fiber.index;
-  cutegen_emu_switch(&scheduler_, fiber.stack_pointer);
-  current_ = -1;
-  if (!fiber.stack_pointer) {  // it ended: nobody stands on its stack any more
-    stacks_.give(fiber.stack);
-    fiber.stack = nullptr;
-  }
+  return fiber.stack_pointer;
 }
 
+inline void Machine::reap() {
+  if (!dead_) return;
+  stacks_.give(dead_);
+  dead_ = nullptr;
+}
+
+// Called by the scheduler: returns when no thread is ready any more, or the launch has failed.
+inline void Machine::run_ready() {
+  int const thread = next_ready();
+  if (thread < 0) return;
+  activate(thread);
+  cutegen_emu_switch(&scheduler_, entrance(thread));
+  reap();
+}
+
+// Leaves the running thread, whose turn comes again when somebody makes it ready.
 inline void Machine::suspend() {
-  cutegen_emu_switch(&fibers_[current_].stack_pointer, scheduler_);
+  Fiber& fiber = fibers_[current_];
+  int const next = launch_->failed.load(std::memory_order_relaxed) ? -1 : next_ready();
+  if (next == current_) return;
+  if (next < 0) {
+    current_ = -1;
+    cutegen_emu_switch(&fiber.stack_pointer, scheduler_);
+  } else {
+    activate(next);
+    cutegen_emu_switch(&fiber.stack_pointer, entrance(next));
+  }
+  reap();
 }
 
 inline void Machine::yield() {
@@ -216,21 +241,43 @@ inline void Machine::yield() {
   suspend();
 }
 
-inline void Machine::finish_thread() {
+// The life of a stack: one thread after another, without a switch as long as none has to wait.
+inline void Machine::run_here() {
+  reap();
+  for (;;) {
+    launch_->enter(launch_->closure);
+    retire();
+    char*& stack = fibers_[current_].stack;
+    int const next = launch_->failed.load(std::memory_order_relaxed) ? -1 : next_ready();
+    void* dropped;
+    if (next >= 0 && !fibers_[next].stack) {
+      fibers_[next].stack = stack;
+      stack = nullptr;
+      activate(next);
+      continue;
+    }
+    dead_ = stack;
+    stack = nullptr;
+    if (next < 0) {
+      current_ = -1;
+      cutegen_emu_switch(&dropped, scheduler_);
+    } else {
+      activate(next);
+      cutegen_emu_switch(&dropped, fibers_[next].stack_pointer);
+    }
+  }
+}
+
+// The running thread has ended, and keeps nobody waiting.
+inline void Machine::retire() {
   int const warp = current_ / kWarp;
-  uint32_t const bit = 1u << (current_ % kWarp);
-  warps_[warp].alive &= ~bit;
+  warps_[warp].alive &= ~(1u << (current_ % kWarp));
   --alive_;
-  // A thread that has ended keeps nobody waiting.
   if (at_barrier_ && at_barrier_ == alive_) release_barrier();
   if (warps_[warp].waiting) {
     int const lane = __builtin_ctz(warps_[warp].waiting);
     try_meeting(warp, fibers_[warp * kWarp + lane].visit.mask, -1);
   }
-  void* dropped;
-  fibers_[current_].stack_pointer = nullptr;
-  cutegen_emu_switch(&dropped, scheduler_);
-  __builtin_unreachable();
 }
 
 inline void Machine::release_barrier() {
