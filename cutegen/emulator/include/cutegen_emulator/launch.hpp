@@ -153,12 +153,11 @@ class Dispatcher {
     unsigned const workers = unsigned(std::min<uint64_t>(worker_count(), blocks_));
     std::vector<std::thread> others;
     for (unsigned i = 1; i < workers; ++i) {
-      others.emplace_back([this] {
-        machine = machine_pool().take();
-        serve();
-        machine_pool().give(machine);
-        machine = nullptr;
-      });
+      try {
+        others.emplace_back([this] { help(); });
+      } catch (std::system_error const&) {
+        break;  // a sandbox may allow no more threads: the blocks run on those that there are
+      }
     }
     own_machine();
     serve();
@@ -166,6 +165,13 @@ class Dispatcher {
   }
 
  private:
+  void help() {
+    machine = machine_pool().take();
+    serve();
+    machine_pool().give(machine);
+    machine = nullptr;
+  }
+
   void serve() {
     machine->begin_launch(launch_);
     while (!launch_.failed.load(std::memory_order_relaxed)) {

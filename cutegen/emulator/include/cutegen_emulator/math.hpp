@@ -4,8 +4,14 @@
 
 #include <cutegen_emulator/standard.hpp>
 
-// glibc declares some of these names for itself, with C linkage.
+// glibc declares some of these names too, or newer ones do: always with C linkage.
 extern "C" {
+inline float rsqrtf(float x) noexcept { return float(1.0 / sqrt(double(x))); }
+inline double rsqrt(double x) noexcept { return 1.0 / sqrt(x); }
+inline float sinpif(float x) noexcept { return float(sin(M_PI * fmod(double(x), 2.0))); }
+inline float cospif(float x) noexcept { return float(cos(M_PI * fmod(double(x), 2.0))); }
+inline double sinpi(double x) noexcept { return sin(M_PI * fmod(x, 2.0)); }
+inline double cospi(double x) noexcept { return cos(M_PI * fmod(x, 2.0)); }
 inline float __expf(float x) noexcept { return expf(x); }
 inline float __exp10f(float x) noexcept { return exp10f(x); }
 inline float __logf(float x) noexcept { return logf(x); }
@@ -40,8 +46,6 @@ inline double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
 inline double __drcp_rn(double x) { return 1.0 / x; }
 inline double __dsqrt_rn(double x) { return sqrt(x); }
 
-inline float rsqrtf(float x) { return float(1.0 / sqrt(double(x))); }
-inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float rsqrt(float x) { return rsqrtf(x); }
 inline float rcbrtf(float x) { return float(1.0 / cbrt(double(x))); }
 inline double rcbrt(double x) { return 1.0 / cbrt(x); }
@@ -49,10 +53,6 @@ inline float rhypotf(float x, float y) { return float(1.0 / hypot(double(x), dou
 inline float normcdff(float x) { return float(0.5 * erfc(-double(x) * M_SQRT1_2)); }
 inline double normcdf(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
 inline float erfcxf(float x) { return float(exp(double(x) * x) * erfc(double(x))); }
-inline float sinpif(float x) { return float(sin(M_PI * fmod(double(x), 2.0))); }
-inline float cospif(float x) { return float(cos(M_PI * fmod(double(x), 2.0))); }
-inline double sinpi(double x) { return sin(M_PI * fmod(x, 2.0)); }
-inline double cospi(double x) { return cos(M_PI * fmod(x, 2.0)); }
 inline void sincospif(float x, float* s, float* c) {
   *s = sinpif(x);
   *c = cospif(x);
