@@ -40,6 +40,18 @@ class Design(Frozen):
         """The design with a move made."""
         return self.model_copy(update=move.changes)
 
+    def structural_moves(self) -> tuple[Move, ...]:
+        """What can still be changed about the structure, the next step first."""
+        raise NotImplementedError
+
+    def tuning_moves(self) -> tuple[Move, ...]:
+        """Numbers worth trying once the structure has settled."""
+        raise NotImplementedError
+
+    def smaller(self) -> Move | None:
+        """The next design that asks less of a block; None for the smallest."""
+        raise NotImplementedError
+
     @classmethod
     def of(cls, source: str) -> Self | None:
         """Read the state from a source's tag; None for a source of another family or author."""

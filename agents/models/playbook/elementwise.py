@@ -10,6 +10,7 @@ from cutegen.frozen import Frozen
 from cutegen.spec import DType, KernelSpec, TensorArg
 
 _ACCESS_BYTES = 16
+_FEWEST_THREADS = 64
 
 
 class ElementwiseDesign(Design):
@@ -37,6 +38,12 @@ class ElementwiseDesign(Design):
         if not self.persistent:
             moves.append(_PERSIST)
         return tuple(moves)
+
+    def smaller(self) -> Move | None:
+        """The next design that asks less of a block; None for the smallest."""
+        if self.batch > 1:
+            return _batch(self.batch // 2)
+        return _threads(self.threads // 2) if self.threads > _FEWEST_THREADS else None
 
     def tuning_moves(self) -> tuple[Move, ...]:
         """Numbers worth trying once the structure has settled."""
@@ -131,7 +138,8 @@ class ElementwisePlan:
         dense = (slot.operand.tensor for slot in self.slots if slot.operand.dense)
         return (*dense, *self.outputs)
 
-    def first_design(self) -> ElementwiseDesign:
+    @property
+    def first(self) -> ElementwiseDesign:
         """The plain design: one element per thread."""
         return ElementwiseDesign()
 

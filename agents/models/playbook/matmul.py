@@ -10,6 +10,9 @@ from cutegen.agents.models.playbook.product import Product, find_product
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.spec import DType, KernelSpec
 
+_SMALLEST_TILE = 8
+_SMALLEST_BLOCK = 64  # 16 threads with groups of four
+
 
 class MatmulDesign(Design):
     """Which decisions are taken, and the numbers that go with them.
@@ -34,6 +37,16 @@ class MatmulDesign(Design):
         if self.registers:
             return () if self.prefetch else (_PREFETCH,)
         return (_REGISTERS,) if self.tiled else (_TILE, _REGISTERS)
+
+    def smaller(self) -> Move | None:
+        """The next design that asks less of a block; None for the smallest."""
+        if not self.registers:
+            return _tile(self.tile // 2) if self.tile > _SMALLEST_TILE else None
+        if self.block_k > _SMALLEST_TILE:
+            return _depth(self.block_k // 2)
+        if self.block_m > _SMALLEST_BLOCK:
+            return _block(self.block_m // 2, self.block_n)
+        return _block(self.block_m, self.block_n // 2) if self.block_n > _SMALLEST_BLOCK else None
 
     def tuning_moves(self) -> tuple[Move, ...]:
         """Numbers worth trying once the structure has settled."""
@@ -111,7 +124,8 @@ class MatmulPlan:
         self.results = tuple(chain.names[name] for name in spec.results)
         self.slots: tuple[Slot, ...] = operand_slots(operands, chain)
 
-    def first_design(self) -> MatmulDesign:
+    @property
+    def first(self) -> MatmulDesign:
         """The plain design; double-precision tiles are half as deep, as they are twice as wide."""
         return MatmulDesign(block_k=16 if self.compute is DType.FLOAT32 else 8)
 

@@ -9,7 +9,7 @@ from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.frozen import Frozen
 from cutegen.spec import DType, KernelSpec, TensorArg, TracedOp
 
-_PRODUCTS = frozenset({"mm", "matmul", "bmm", "linear", "addmm"})
+PRODUCTS = frozenset({"mm", "matmul", "bmm", "linear", "addmm"})
 _TRANSPOSES = frozenset({"t", "numpy_T", "mT", "transpose", "permute"})
 _FACTORS = (DType.FLOAT64, DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)
 
@@ -92,7 +92,7 @@ def find_product(spec: KernelSpec) -> Product:
     Raises:
         UnsupportedError: There is none, there are several, or it has a form without design.
     """
-    products = [op for op in spec.trace if base_name(op) in _PRODUCTS]
+    products = [op for op in spec.trace if base_name(op) in PRODUCTS]
     if len(products) != 1:
         named = products[1].op if products else _first_op(spec)
         raise UnsupportedError(named, f"{len(products)} matrix products; designs are for one")

@@ -1,0 +1,43 @@
+"""Replies in the text format that every chat model uses."""
+
+from collections.abc import Sequence
+
+from cutegen.edits import derive_edits
+
+
+def whole_kernel(intent: str, source: str) -> str:
+    """A complete source."""
+    return f"INTENT: {intent}\n\n```cuda\n{source}```\n"
+
+
+def patch(intent: str, expected: str, old: str, new: str) -> str:
+    """The edits that turn one source into another."""
+    blocks = [
+        f"<<<<<<< SEARCH\n{_line(edit.search)}=======\n{_line(edit.replace)}>>>>>>> REPLACE"
+        for edit in derive_edits(old, new)
+    ]
+    head = f"INTENT: {intent}\n" + (f"EXPECTED: {expected}\n" if expected else "")
+    return head + "\n".join(["", *blocks, ""])
+
+
+def diagnosis(causes: Sequence[tuple[str, int, str]]) -> str:
+    """Ranked causes: what, at which line, and the smallest change that mends it."""
+    parts = [
+        f"CAUSE: {cause}\n" + (f"LINE: {line}\n" if line else "") + f"CHANGE: {change}\n"
+        for cause, line, change in causes
+    ]
+    return "\n".join(parts)
+
+
+def out_of_ideas(reason: str) -> str:
+    """Nothing to propose."""
+    return f"OUT_OF_IDEAS: {reason}\n"
+
+
+def unsupported(operation: str, reason: str) -> str:
+    """No design for an operation."""
+    return f"UNSUPPORTED: {operation}: {reason}\n"
+
+
+def _line(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
