@@ -31,10 +31,9 @@ _EDIT = re.compile(
 _EDIT_BEGINS = re.compile(r"^<{5,9} ?SEARCH", re.MULTILINE)
 _ENTRY = re.compile(r"\bcutegen_launch\s*\([^;{]*\{")  # its definition; the header declares it
 _DIFF = re.compile(r"^@@ -\d", re.MULTILINE)
+_REASONING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 # Some servers cut the opening tag away, and a reply cut at its limit has no closing one.
-_REASONING = re.compile(
-    r"<think(?:ing)?>.*?</think(?:ing)?>|\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL
-)
+_HALF_REASONING = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL)
 _MARKS = r"[ \t>*_#`-]*"
 _CHANGE = re.compile(rf"^{_MARKS}CHANGE{_MARKS}:", re.MULTILINE | re.IGNORECASE)
 _CAUSE = re.compile(
@@ -172,7 +171,7 @@ def _clean(text: str) -> str:
     Raises:
         ReplyError: Nothing is left.
     """
-    cleaned = _REASONING.sub("", text.replace("\r\n", "\n"))
+    cleaned = _HALF_REASONING.sub("", _REASONING.sub("", text.replace("\r\n", "\n")))
     if not cleaned.strip():
         raise ReplyError(
             "the reply is reasoning only; write the answer after it"

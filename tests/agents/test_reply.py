@@ -43,6 +43,7 @@ EDIT = Edit(search="int a;\n", replace="int b;\n")
         PLAIN.replace("```", "````"),
         f"<think>\n```cuda\n{KERNEL}// draft\n```\nNo.\n</think>\n{PLAIN}",
         f"```cuda\n{KERNEL}// the server cut the opening tag\n```\n</think>\n{PLAIN}",
+        PLAIN.replace("```cuda", "<think>Now the code.</think>\n```cuda"),
         f"The header says:\n{HEADER}So:\n{PLAIN}",
         f"{PLAIN}Again:\n```cuda\n{KERNEL}```\n",
         f"{PLAIN}To build it:\n```bash\nnvcc kernel.cu\n```\n",
