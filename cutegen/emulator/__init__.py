@@ -21,6 +21,8 @@ CXX_FLAGS = (
     "-w",
     "-fwrapv",  # integers overflow as they do on a GPU
     "-fno-strict-aliasing",  # kernels read a float4 where floats were written
+    "-fsanitize=alignment",  # a vector access that a GPU would refuse; see alignment.hpp
+    "-fno-sanitize-recover=alignment",  # an access after the check is known to be aligned: faster
     "-fno-gnu-unique",  # two candidates in one process keep their state apart
 )
 

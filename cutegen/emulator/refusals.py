@@ -6,22 +6,35 @@ assertion; so a silent wrong answer is the alternative to each entry here.
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from cutegen.emulator.error import EmulationError
 from cutegen.emulator.tokens import Kind, Token, line_of
 
 _ON_A_GPU = "judge this candidate with `--executor cuda`"
 _SIMT = f"use CuTe's universal copy and UniversalFMA, or {_ON_A_GPU}"
-_HEADERS = f"write the kernel with CuTe alone, or {_ON_A_GPU}"
+_SHIMS = Path(__file__).parent / "include"
 
 _WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), what, advice)
     for pattern, what, advice in (
         (r"SM\d{2,3}(_\w+)?", "architecture-specific atoms", _SIMT),
         (r"cp_async_(?!fence$|wait$)\w+|cpasync_\w+|__pipeline_\w+", "asynchronous copies", _SIMT),
-        (r"tma_\w+|make_tma_\w+|CUtensorMap|cuTensorMap\w+", "TMA", _SIMT),
-        (r"warpgroup_\w+|elect_one_sync|wgmma\w*", "warpgroup instructions", _SIMT),
-        (r"cluster_\w+|__cluster_dims__|cudaLaunchAttributeCluster\w+", "clusters", _SIMT),
+        (
+            r"tma_(partition|store|load|desc)\w*|make_tma_\w+|CUtensorMap|cuTensorMap\w+",
+            "TMA",
+            _SIMT,
+        ),
+        (
+            r"warpgroup_(arrive|wait|commit|fence|reg)\w*|elect_one_sync|wgmma\w*",
+            "warpgroup instructions",
+            _SIMT,
+        ),
+        (
+            r"cluster_(arrive|wait|sync|shape|grid|id)\w*|block_\w+_in_cluster|__cluster_dims__",
+            "clusters",
+            _SIMT,
+        ),
         (r"wmma|nvcuda", "the WMMA interface", _SIMT),
         (
             r"NamedBarrier|ClusterBarrier|ClusterTransactionBarrier|mbarrier_\w+",
@@ -52,13 +65,14 @@ _WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     )
 )
 
-_INCLUDES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), advice)
-    for pattern, advice in (
-        (r"(cub|thrust|cooperative_groups|nvtx3|curand|cublas|cudnn|torch|ATen)\b", _HEADERS),
-        (r"mma\.h|crt/mma\.h|cuda_pipeline|cuda/(?!std/)|cuda\.h", _HEADERS),
-        (r"cutlass/(gemm|conv|epilogue|pipeline|transform|reduction|device_kernel)\b", _HEADERS),
-    )
+# Headers of the toolkit, as far as the emulator has no file of that name, and those of CUTLASS
+# that hold PTX or whole kernels.
+_TOOLKIT = re.compile(
+    r"(cuda|cccl|cub|thrust|cooperative_groups|curand|cublas|cudnn|cufft|cusolver|cusparse|nv"
+    r"|mma\.h|crt|device_|math_functions|sm_\d+_|texture_|surface_|torch|ATen|c10)"
+)
+_DEVICE_ONLY = re.compile(
+    r"cutlass/(arch|conv|device_kernel|epilogue|gemm|pipeline|reduction|transform)\b"
 )
 _INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)')
 
@@ -85,9 +99,12 @@ def _check_include(directive: str, line: int) -> None:
     match = _INCLUDE.match(directive)
     if not match:
         return
-    for pattern, advice in _INCLUDES:
-        if pattern.match(match.group(1)):
-            raise EmulationError(line, f"what <{match.group(1)}> declares", advice)
+    header = match.group(1)
+    missing = _TOOLKIT.match(header) and not (_SHIMS / header).is_file()
+    if missing or _DEVICE_ONLY.match(header):
+        raise EmulationError(
+            line, f"what <{header}> declares", f"write the kernel with CuTe alone, or {_ON_A_GPU}"
+        )
 
 
 def _check_asm(tokens: Sequence[Token], index: int, line: int) -> None:

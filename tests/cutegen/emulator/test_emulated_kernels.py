@@ -284,7 +284,7 @@ def test_a_deadlock_ends_with_who_waits_where(simt: Emulated) -> None:
     ("name", "code", "said"),
     [
         ("overrun", ILLEGAL_ADDRESS, "beyond the end of a shared memory array of 120 bytes"),
-        ("misaligned", MISALIGNED, "no multiple of 16"),
+        ("misaligned", MISALIGNED, "a multiple of 4 bytes, not of 16"),
         ("too_much_static", INVALID_IMAGE, "more than 48 KiB of static"),
         ("too_wide", OUT_OF_RESOURCES, "__launch_bounds__"),
         ("absent_lane", 0, "reads lane 16, which does not take part"),

@@ -88,6 +88,9 @@ def test_any_text_is_rewritten_or_refused_with_its_lines(text: str) -> None:
         ("#include <cooperative_groups.h>", "<cooperative_groups.h>"),
         ("#include <cub/cub.cuh>", "<cub/cub.cuh>"),
         ("#include <cuda/barrier>", "<cuda/barrier>"),
+        ("#include <cuda/std/atomic>", "<cuda/std/atomic>"),
+        ("#include <cutlass/gemm/device/gemm.h>", "<cutlass/gemm/device/gemm.h>"),
+        ("cluster_sync();", "clusters"),
         ("auto g = cooperative_groups::this_grid();", "cooperative groups"),
         ("cudaTextureObject_t texture;", "textures"),
         ("x = __fmul_rz(x, y);", "directed rounding"),
@@ -105,5 +108,7 @@ def test_what_the_emulator_lacks_is_refused_with_advice(line: str, what: str) ->
 
 
 def test_includes_that_the_shims_serve_are_allowed() -> None:
-    source = "#include <cuda/std/utility>\n#include <cutlass/numeric_types.h>\n"
+    source = (
+        "#include <cuda/std/utility>\n#include <cutlass/numeric_types.h>\n#include <cuda_fp16.h>\n"
+    )
     assert rewrite(source) == source

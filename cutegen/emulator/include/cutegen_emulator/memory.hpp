@@ -3,27 +3,9 @@
 
 #include <cutegen_emulator/machine.hpp>
 
-namespace cutegen_emu __attribute__((visibility("hidden"))) {
-
-// The GPU traps on a vector access that is not aligned; here it would just work.
-template <class T>
-inline void require_alignment(T const* address, char const* what) {
-  if (reinterpret_cast<uintptr_t>(address) % alignof(T) && machine && machine->on_fiber()) {
-    machine->fail(cudaErrorMisalignedAddress,
-                  std::string(what) + " of " + std::to_string(sizeof(T)) +
-                      " bytes at an address that is no multiple of " +
-                      std::to_string(alignof(T)));
-  }
-}
-
-}  // namespace cutegen_emu
-
-#define CUTEGEN_EMU_LOAD(NAME)                         \
-  template <class T>                                   \
-  inline T NAME(T const* address) {                    \
-    cutegen_emu::require_alignment(address, #NAME);    \
-    return *address;                                   \
-  }
+#define CUTEGEN_EMU_LOAD(NAME)  \
+  template <class T>            \
+  inline T NAME(T const* address) { return *address; }
 CUTEGEN_EMU_LOAD(__ldg)
 CUTEGEN_EMU_LOAD(__ldca)
 CUTEGEN_EMU_LOAD(__ldcg)
@@ -34,10 +16,7 @@ CUTEGEN_EMU_LOAD(__ldcv)
 
 #define CUTEGEN_EMU_STORE(NAME)                                                     \
   template <class T>                                                                \
-  inline void NAME(T* address, typename std::common_type<T>::type value) {          \
-    cutegen_emu::require_alignment(address, #NAME);                                 \
-    *address = value;                                                               \
-  }
+  inline void NAME(T* address, typename std::common_type<T>::type value) { *address = value; }
 CUTEGEN_EMU_STORE(__stwb)
 CUTEGEN_EMU_STORE(__stcg)
 CUTEGEN_EMU_STORE(__stcs)

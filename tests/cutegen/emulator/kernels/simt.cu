@@ -163,8 +163,7 @@ __global__ void overrun(float* out) {
 }
 
 __global__ void misaligned(float const* a, float* out) {
-  float4 v = __ldg((float4 const*)(a + 1));
-  out[0] = v.x;
+  reinterpret_cast<float4*>(out + 1)[threadIdx.x] = *reinterpret_cast<float4 const*>(a);
 }
 
 __global__ void absent_lane(float* out) {
