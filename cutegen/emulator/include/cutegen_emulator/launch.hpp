@@ -96,7 +96,6 @@ inline uint64_t seed_from_environment() {
 }
 
 inline void Machine::run_block(uint3 index, uint64_t linear) {
-  ++block_serial_;
   blockIdx = index;
   random_ = Random(launch_->seed ^ (linear + 1) * 0xA24BAED4963EE407u);
   ready_head_ = ready_count_ = 0;
@@ -146,7 +145,7 @@ class Dispatcher {
     // An affine permutation needs no memory, however large the grid.
     do {
       stride_ = 1 + random_.below(uint32_t(std::min<uint64_t>(blocks_, 1u << 20)));
-    } while (std::__gcd(stride_, blocks_) != 1);
+    } while (std::gcd(stride_, blocks_) != 1);
   }
 
   void run() {

@@ -109,10 +109,8 @@ class Machine {
 
   int barrier_count() const { return barrier_count_; }
   int barrier_threads() const { return barrier_threads_; }
-  int thread() const { return current_; }
   LaunchState& launch() { return *launch_; }
   bool on_fiber() const { return current_ >= 0; }
-  uint64_t block_serial() const { return block_serial_; }
   class SharedMemory& shared() { return *shared_; }
   unsigned& spins() { return spins_; }
 
@@ -141,7 +139,6 @@ class Machine {
   int alive_ = 0;
   int current_ = -1;
   char* dead_ = nullptr;  // the stack of a thread that ended, until somebody stands elsewhere
-  uint64_t block_serial_ = 0;
   unsigned spins_ = 0;
 
   int at_barrier_ = 0;
