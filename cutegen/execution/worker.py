@@ -48,8 +48,8 @@ class _Device(Protocol):
     def before(self) -> None:
         """Bring the arena up to date for a launch."""
 
-    def after(self) -> None:
-        """Wait for the launch, and show the parent what it did."""
+    def after(self, library: ctypes.CDLL) -> int:
+        """Wait for what was launched; the cudaError_t of kernels that failed."""
 
 
 class _Host:
@@ -77,8 +77,10 @@ class _Host:
     def before(self) -> None:
         """Nothing to do: both processes see the same pages."""
 
-    def after(self) -> None:
-        """Nothing to do: the emulator returns when all fibers have ended."""
+    def after(self, library: ctypes.CDLL) -> int:
+        """What the emulator noticed in kernels whose launch reported no error."""
+        noticed = getattr(library, "cutegen_emulator_synchronize", None)
+        return int(noticed()) if noticed is not None else 0
 
 
 class _Cuda:
@@ -115,10 +117,11 @@ class _Cuda:
         if self._mirror is not None:
             self.runtime.upload(self._base, _address(self._mirror), len(self._mirror))
 
-    def after(self) -> None:
+    def after(self, library: ctypes.CDLL) -> int:  # noqa: ARG002 - the protocol's signature
         self.runtime.synchronize()
         if self._mirror is not None:
             self.runtime.download(_address(self._mirror), self._base, len(self._mirror))
+        return 0
 
 
 class _Worker:
@@ -215,10 +218,10 @@ class _Worker:
         if code:
             return self._outcome(code, "return")
         try:
-            self._device.after()
+            code = self._device.after(self._library)
         except CudaError as error:
             return self._outcome(error.code, "synchronize")
-        return self._outcome(0, "")
+        return self._outcome(code, "synchronize" if code else "")
 
     def _outcome(self, code: int, stage: str) -> Message:
         name, text = "", ""

@@ -134,3 +134,15 @@ def test_a_missing_barrier_is_a_race(emulated: EmulatedExecutor, spec: KernelSpe
     source = CUDA_SQUARE.replace("  __syncthreads();\n", "")
     verdict = emulated.evaluate(EvaluationJob(spec=spec, source=source))
     assert verdict.status is Status.RACE, verdict.evidence
+
+
+def test_a_deadlock_that_the_launch_hides_is_found(
+    emulated: EmulatedExecutor, spec: KernelSpec
+) -> None:
+    source = CUDA_SQUARE.replace(
+        "  __syncthreads();\n",
+        "  if (threadIdx.x % 2) __syncthreads(); else __syncwarp(0xffffffffu);\n",
+    ).replace("return cudaGetLastError()", "return cudaSuccess")
+    verdict = emulated.evaluate(EvaluationJob(spec=spec, source=source))
+    assert verdict.status is Status.LAUNCH_ERROR, verdict.evidence
+    assert "deadlock" in verdict.evidence.log.lower()
