@@ -1,0 +1,266 @@
+"""The command line: run, resume, evaluate, spec, doctor.
+
+Standard output carries the answer (one JSON object with ``--json``), standard error the progress.
+Exit codes: 0 good, 1 the kernel or the run failed, 2 usage, 3 environment.
+"""
+
+import json
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from cutegen.agents.models.errors import ModelError
+from cutegen.doctor import examine
+from cutegen.events import Event
+from cutegen.execution import EnvironmentUnfitError, resolve_executor
+from cutegen.execution.protocol import EvaluationJob, MeasurementJob
+from cutegen.graphs.following import RunBusyError
+from cutegen.graphs.resuming import stream_resumed
+from cutegen.graphs.running import stream_graph
+from cutegen.graphs.settings import Budget
+from cutegen.kernel import args_header
+from cutegen.report.terminal import RunProgress, show_examination, show_result, show_verdict
+from cutegen.result import RunResult, RunStatus
+from cutegen.spec import KernelSpec, MathMode, SpecError
+from cutegen.status import Status
+from cutegen.toolchain.discovery import ToolNotFoundError
+
+app = typer.Typer(
+    help="Turn a PyTorch module into a verified, fast CuTe kernel.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+class Exit(IntEnum):
+    """What the exit code says."""
+
+    GOOD = 0
+    FAILED = 1
+    USAGE = 2
+    ENVIRONMENT = 3
+
+
+class Mode:
+    """How answers are given: to a person, or as one JSON object."""
+
+    def __init__(self, as_json: bool) -> None:
+        """Answer as JSON, or to a person."""
+        self.as_json = as_json
+        self.answers = Console()
+        self.progress = Console(stderr=True)
+
+    def print_json(self, text: str) -> None:
+        """Write the one JSON object."""
+        sys.stdout.write(text + "\n")
+
+    @contextmanager
+    def faults_told(self) -> Iterator[None]:
+        """Turn the user's mistakes and the machine's faults into a message and an exit code."""
+        try:
+            yield
+        except (EnvironmentUnfitError, ToolNotFoundError, ModelError) as error:
+            self._end(Exit.ENVIRONMENT, error)
+        except (SpecError, RunBusyError, OSError, ValueError) as error:
+            self._end(Exit.USAGE, error)
+
+    def _end(self, code: Exit, error: Exception) -> None:
+        if self.as_json:
+            self.print_json(json.dumps({"error": str(error), "kind": code.name.lower()}))
+        self.progress.print(f"cutegen: {error}", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(code)
+
+
+SpecFile = Annotated[
+    Path,
+    typer.Argument(
+        help="A KernelBench-format file: Model, get_inputs, get_init_inputs.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+ModelName = Annotated[str, typer.Option("--model", help="playbook, openai:NAME or replay:FILE.")]
+ExecutorName = Annotated[str, typer.Option("--executor", help="auto, cuda or emulated.")]
+RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where run folders are kept.")]
+Math = Annotated[MathMode, typer.Option("--math", help="The arithmetic that a kernel may use.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seeds inputs and fiber order.")]
+Steps = Annotated[int | None, typer.Option("--steps", help="Most optimization steps.", min=0)]
+WallTime = Annotated[float | None, typer.Option("--wall-s", help="Most seconds.", min=1)]
+
+
+@app.command()
+def run(
+    spec: SpecFile,
+    *,
+    model: ModelName = "playbook",
+    executor: ExecutorName = "auto",
+    runs_dir: RunsDir = Path("runs"),
+    math: Math = MathMode.FP32,
+    seed: Seed = 0,
+    run_id: Annotated[str | None, typer.Option(help="Name of the run folder.")] = None,
+    arch: Annotated[
+        str, typer.Option(help="nvcc target, such as sm_90a; the GPU's own if empty.")
+    ] = "",
+    steps: Steps = None,
+    wall_s: WallTime = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a kernel for a spec: write it, verify it, make it faster.
+
+    Example: `cutegen run tests/kernelbench/level1/25_Swish.py`
+    """
+    mode = Mode(as_json)
+    with mode.faults_told():
+        _follow(
+            mode,
+            stream_graph(
+                KernelSpec.from_kernelbench(spec, math_mode=math, seed=seed),
+                model=model,
+                executor=executor,
+                budget=_budget(steps, wall_s),
+                runs_dir=runs_dir,
+                run_id=run_id,
+                seed=seed,
+                arch=arch,
+            ),
+        )
+
+
+@app.command()
+def resume(
+    run_folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run folder.", exists=True, file_okay=False)
+    ],
+    *,
+    model: Annotated[str | None, typer.Option(help="Another model than the run's.")] = None,
+    executor: Annotated[str | None, typer.Option(help="Another executor than the run's.")] = None,
+    steps: Steps = None,
+    wall_s: WallTime = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run: one that was killed, or one that was emulated and is now on a GPU.
+
+    Example: `cutegen resume runs/20260101-swish --executor cuda`
+    """
+    mode = Mode(as_json)
+    with mode.faults_told():
+        budget = _budget(steps, wall_s)
+        _follow(mode, stream_resumed(run_folder, model=model, executor=executor, budget=budget))
+
+
+@app.command()
+def evaluate(
+    kernel: Annotated[Path, typer.Argument(help="A .cu file.", exists=True, dir_okay=False)],
+    *,
+    spec: Annotated[
+        Path,
+        typer.Option("--spec", help="The KernelBench-format file.", exists=True, dir_okay=False),
+    ],
+    executor: ExecutorName = "auto",
+    math: Math = MathMode.FP32,
+    seed: Seed = 0,
+    timeout_s: Annotated[float, typer.Option(help="Most seconds for one launch.")] = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a kernel that you wrote, and time it where there is a GPU.
+
+    Example: `cutegen evaluate swish.cu --spec tests/kernelbench/level1/25_Swish.py`
+    """
+    mode = Mode(as_json)
+    with mode.faults_told():
+        source = kernel.read_text()
+        reference = KernelSpec.from_kernelbench(spec, math_mode=math, seed=seed)
+        judge = resolve_executor(executor)
+        verdict = judge.evaluate(
+            EvaluationJob(spec=reference, source=source, seed=seed, timeout_s=timeout_s)
+        )
+        measurement = (
+            judge.measure(MeasurementJob(spec=reference, source=source, seed=seed))
+            if verdict.passed
+            else None
+        )
+    if mode.as_json:
+        answer: dict[str, Any] = verdict.model_dump(mode="json")
+        answer["measurement"] = measurement.model_dump(mode="json") if measurement else None
+        mode.print_json(json.dumps(answer))
+    else:
+        show_verdict(mode.answers, verdict, measurement)
+    raise typer.Exit(_exit_of_status(verdict.status))
+
+
+@app.command("spec")
+def show_spec(spec: SpecFile, math: Math = MathMode.FP32, as_json: AsJson = False) -> None:
+    """Print the argument header that a kernel for this spec must accept.
+
+    Example: `cutegen spec tests/kernelbench/level1/25_Swish.py`
+    """
+    mode = Mode(as_json)
+    with mode.faults_told():
+        found = KernelSpec.from_kernelbench(spec, math_mode=math)
+        if mode.as_json:
+            answer = found.model_dump(mode="json") | {"id": found.id, "header": args_header(found)}
+            mode.print_json(json.dumps(answer))
+        else:
+            sys.stdout.write(args_header(found))
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Say what this machine can do, and what to do about the rest."""
+    mode = Mode(as_json)
+    examination = examine()
+    if mode.as_json:
+        mode.print_json(examination.model_dump_json())
+    else:
+        show_examination(mode.answers, examination)
+    raise typer.Exit(Exit.GOOD if examination.executors else Exit.ENVIRONMENT)
+
+
+def main() -> None:
+    """Entry point of the ``cutegen`` program."""
+    app()
+
+
+def _budget(steps: int | None, wall_s: float | None) -> Budget:
+    given = {"steps": steps, "wall_s": wall_s}
+    return Budget(**{name: value for name, value in given.items() if value is not None})
+
+
+def _follow(mode: Mode, events: Generator[Event, None, RunResult]) -> None:
+    progress = RunProgress(mode.progress)
+    while True:
+        try:
+            progress.show(next(events))
+        except StopIteration as end:
+            result: RunResult = end.value
+            break
+    if mode.as_json:
+        mode.print_json(result.model_dump_json())
+    else:
+        show_result(mode.answers, result)
+    raise typer.Exit(_exit_of_run(result))
+
+
+def _exit_of_run(result: RunResult) -> Exit:
+    match result.status:
+        case RunStatus.SUCCEEDED:
+            return Exit.GOOD
+        case RunStatus.STOPPED if result.best is None:
+            return Exit.ENVIRONMENT
+        case RunStatus.STOPPED:
+            return Exit.GOOD
+    return Exit.FAILED
+
+
+def _exit_of_status(status: Status) -> Exit:
+    if status is Status.PASSED:
+        return Exit.GOOD
+    return Exit.FAILED if status.is_candidates_fault else Exit.ENVIRONMENT
