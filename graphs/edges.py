@@ -17,14 +17,14 @@ from cutegen.structure import Fingerprint
 
 ROOFLINE = 0.95
 OUT_OF_IDEAS_TWICE = 2
-TUNING_PATIENCE = 3
+TUNING_PATIENCE = 6
 
 POLICIES = {
     # tiles, pipelines and layouts: each change of structure opens the next
     KernelClass.MATMUL: StabilityPolicy(window=3, least_rounds=4, epsilon=0.02),
     KernelClass.REDUCTION: StabilityPolicy(window=2, least_rounds=3, epsilon=0.02),
-    # bound by memory: one structure that streams is as good as the next
-    KernelClass.ACTIVATION: StabilityPolicy(window=1, least_rounds=1, epsilon=0.02),
+    # bound by memory: structures that stream are soon as good as each other
+    KernelClass.ACTIVATION: StabilityPolicy(window=2, least_rounds=2, epsilon=0.02),
     KernelClass.GENERIC: StabilityPolicy(window=2, least_rounds=3, epsilon=0.02),
 }
 
@@ -163,8 +163,13 @@ def after_failure(state: State) -> Failure:
     """Repair while the budget lasts; then back to the best; without one, start anew."""
     if _stopped(state):
         return "finish"
-    if state.get("repairs_left"):
-        return "diagnose"
+    return "diagnose" if state.get("repairs_left") else after_giving_up(state)
+
+
+def after_giving_up(state: State) -> Literal["select", "synthesize", "finish"]:
+    """Back to the best; without one, start anew while the budget lasts."""
+    if _stopped(state):
+        return "finish"
     if state.get("best"):
         return "select"
     return "synthesize" if state.get("syntheses_left") else "finish"
@@ -203,10 +208,10 @@ def after_optimizer(state: State) -> Literal["compile", "select", "finish"]:
     return "compile" if state.get("candidate") else "select"
 
 
-def after_diagnose(state: State) -> Literal["repair", Failure]:
+def after_diagnose(state: State) -> Literal["repair", "select", "synthesize", "finish"]:
     """A failure with a cause is repaired; a hopeless one is given up."""
     if _stopped(state) or not state.get("repairs_left"):
-        return after_failure(state)
+        return after_giving_up(state)
     return "repair"
 
 

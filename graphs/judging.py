@@ -3,7 +3,7 @@
 from cutegen.events import Built, Measured, Verified
 from cutegen.execution.evaluation import failed_build
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
-from cutegen.graphs.acceptance import Choice, by_design, by_time, first
+from cutegen.graphs.acceptance import Choice, Design, by_design, by_time, first
 from cutegen.graphs.state import Attempt, Node, State, Stop
 from cutegen.graphs.steps import record, step_of
 from cutegen.graphs.workshop import Workshop, has_nvcc
@@ -93,10 +93,10 @@ def select(state: State, shop: Workshop) -> State:
     candidate = _verified(state, shop)
     measurement = shop.measurement(candidate)
     design = shop.design(shop.source(candidate))
-    choice = _choose(shop, candidate, best, measurement)
+    choice = _choose(shop, candidate, best, measurement, design)
     step = step_of(candidate, choice.decision, choice.reason).model_copy(
         update={
-            "fingerprint": design[0],
+            "fingerprint": design.fingerprint,
             "time_us": measurement.candidate.median_us if measurement.candidate else None,
             "speedup": measurement.speedup,
             "roofline_fraction": measurement.roofline.fraction if measurement.roofline else None,
@@ -111,7 +111,11 @@ def select(state: State, shop: Workshop) -> State:
 
 
 def _choose(
-    shop: Workshop, candidate: Attempt, best: Attempt | None, measurement: Measurement
+    shop: Workshop,
+    candidate: Attempt,
+    best: Attempt | None,
+    measurement: Measurement,
+    design: Design,
 ) -> Choice:
     if best is None:
         return first(measurement)
@@ -120,7 +124,7 @@ def _choose(
         return choice
     return by_design(
         StepKind(candidate["kind"]),
-        shop.design(shop.source(candidate)),
+        design,
         shop.design(shop.source(best)),
         measurement.reason,
     )

@@ -81,7 +81,7 @@ def _node(name: Node, work: Work) -> NodeFunction:
         began = time.monotonic()
         update = entered(state, context, runtime)
         shop = Workshop.of({**state, **update}, context, runtime.stream_writer)
-        if "spec" in update:
+        if not shop.folder.log.exists():
             shop.emit(run_started(shop))
         candidate = state.get("candidate")
         shop.emit(NodeStarted(node=name, candidate=candidate["id"] if candidate else ""))

@@ -22,7 +22,6 @@ from cutegen.graphs.steps import nothing_proposed, propose
 from cutegen.graphs.workshop import Workshop
 from cutegen.history import Decision, StepKind
 from cutegen.measurement.profile import Profile
-from cutegen.measurement.static import StaticProfiler
 from cutegen.result import RunStatus
 
 SYNTHESIZER = "synthesizer"
@@ -134,7 +133,7 @@ def structural_optimizer(state: State, shop: Workshop) -> State:
         header=shop.header,
         arch=shop.settings.arch,
         source=source,
-        fingerprint=shop.design(source)[0],
+        fingerprint=shop.design(source).fingerprint,
         history=shop.history,
     )
     value = propose_structure(shop.chat, request).value
@@ -145,10 +144,7 @@ def profile(state: State, shop: Workshop) -> State:
     """Explain where the best kernel's time goes. Refuses while the predicate is false."""
     open_predicate(shop.history[state.get("counted_from", 0) :], shop.settings.policy)
     best = _best(state)
-    source = shop.source(best)
-    found = StaticProfiler(shop.settings.arch).profile(
-        shop.spec, source, shop.static_build(source), shop.measurement(best)
-    )
+    found = shop.profile(shop.source(best), shop.measurement(best))
     shop.emit(
         Profiled(
             candidate=best["id"],
@@ -168,7 +164,7 @@ def profile_tuner(state: State, shop: Workshop) -> State:
         header=shop.header,
         arch=shop.settings.arch,
         source=source,
-        fingerprint=shop.design(source)[0],
+        fingerprint=shop.design(source).fingerprint,
         profile=shop.folder.store.get_model(state["profile"], Profile),
         history=shop.history,
     )

@@ -29,7 +29,7 @@ def resume_run(
 ) -> RunResult:
     """Take up a run where it was left: killed, stopped, or emulated and now on a GPU machine.
 
-    With another executor than the run's own, every candidate that was accepted so far is
+    With another executor than the run's own, every candidate that was verified so far is
     verified and measured again, oldest first, and the search goes on from the best of them.
     Model, executor and budget are the run's own unless they are given.
 
@@ -75,7 +75,9 @@ def stream_resumed(
         elif snapshot.next:
             yield from follow(graph, None, config, context)
         else:
-            again = Command[Node](update={"stop": None, "status": ""}, goto=_left_at(state))
+            again: Command[Node] = Command(
+                update={"stop": None, "status": ""}, goto=_left_at(state)
+            )
             yield from follow(graph, again, config, context)
     return RunResult.load(folder)
 

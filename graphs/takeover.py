@@ -1,4 +1,4 @@
-"""Taking up an emulated run on a GPU: its accepted candidates judged again, oldest first."""
+"""Taking up an emulated run on a GPU: what it verified is judged again, oldest first."""
 
 from collections.abc import Generator
 
@@ -11,7 +11,7 @@ from cutegen.graphs.standing import standing
 from cutegen.graphs.state import State
 from cutegen.graphs.steps import new_attempt
 from cutegen.graphs.workshop import Workshop
-from cutegen.history import Decision, Step, StepKind
+from cutegen.history import Step, StepKind
 from cutegen.status import Status
 
 JUDGES = (compile_candidate, verify, measure)
@@ -20,7 +20,9 @@ JUDGES = (compile_candidate, verify, measure)
 def judge_lineage(
     state: State, context: Context, settings: Settings
 ) -> Generator[Event, None, State]:
-    """Verify and measure the lineage where it now runs, each against the best before it.
+    """Verify and measure every verified candidate where the run now is, against the best so far.
+
+    Those that were rejected for want of a clock get their chance too.
 
     Returns:
         The state from which the search goes on: the best of the lineage, the budget whole
@@ -42,11 +44,12 @@ def judge_lineage(
         "syntheses": 0,
         "wall_s": 0.0,
     }
-    for step in Workshop.of(now, context, told.append).history:
-        if step.decision is Decision.ACCEPTED:
-            now = _judged(now, Workshop.of(now, context, told.append), step)
-            yield from map(parse_event, told)
-            told.clear()
+    history = Workshop.of(now, context, told.append).history
+    verified = {step.candidate: step for step in history if step.status is Status.PASSED}
+    for step in verified.values():
+        now = _judged(now, Workshop.of(now, context, told.append), step)
+        yield from map(parse_event, told)
+        told.clear()
     now |= standing("measure", now, Workshop.of(now, context, told.append))
     yield from map(parse_event, told)
     return now

@@ -1,29 +1,33 @@
 """What a node works with: the run's folder, spec, settings, model, executor and event stream."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from cutegen.events import Event, append_event
 from cutegen.execution.protocol import Executor
+from cutegen.graphs.acceptance import Design
 from cutegen.graphs.context import Context
 from cutegen.graphs.durable_model import DurableChat
 from cutegen.graphs.settings import Settings
 from cutegen.graphs.state import Attempt, State
 from cutegen.history import Step
 from cutegen.kernel import args_header
-from cutegen.measurement.timing import Measurement
+from cutegen.measurement.profile import Profile, Profiler
+from cutegen.measurement.static import StaticProfiler
+from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.result import LOG_FILE
 from cutegen.spec import KernelSpec
-from cutegen.status import Status
 from cutegen.store import Ledger, Store
-from cutegen.structure import Fingerprint, fingerprint
+from cutegen.structure import fingerprint
 from cutegen.toolchain.discovery import ToolNotFoundError, find_nvcc
 from cutegen.toolchain.nvcc import NvccToolchain
 from cutegen.toolchain.protocol import BuildRequest, BuildResult
 from cutegen.verification.verdict import Verdict
+
+_UNTIMED = Measurement(state=MeasurementState.UNMEASURED)
 
 
 class RunFolder:
@@ -125,14 +129,21 @@ class Workshop:
         """The build that knows most: nvcc's, if there is one. Every build is cached."""
         return self.gate(source) or self.executor.build(self.spec, source)
 
-    def design(self, source: str) -> tuple[Fingerprint, BuildResult]:
-        """A source's structure, and the build that it was read from."""
+    def design(self, source: str) -> Design:
+        """What is known of a source without running it."""
         build = self.static_build(source)
-        return fingerprint(source, build if build.status is Status.PASSED else None), build
+        facts = self.profile(source, _UNTIMED).facts
+        occupancy = facts.get("occupancy")
+        return Design(
+            fingerprint=fingerprint(source, build),
+            spilled_bytes=sum(k.spill_store_bytes + k.spill_load_bytes for k in build.resources),
+            occupancy=occupancy if isinstance(occupancy, float) else None,
+        )
 
-    def tried(self, candidate: str) -> Sequence[Step]:
-        """The steps in which a candidate was tried before."""
-        return [step for step in self.history if step.candidate == candidate]
+    def profile(self, source: str, measurement: Measurement) -> Profile:
+        """Where a verified kernel's time goes, as far as is known."""
+        profiler: Profiler = StaticProfiler(self.settings.arch)
+        return profiler.profile(self.spec, source, self.static_build(source), measurement)
 
 
 def has_nvcc() -> bool:
