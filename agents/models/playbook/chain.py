@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from pydantic import JsonValue
 
-from cutegen.agents.models.playbook.ops import BINARY, PASS_THROUGH, PREDICATES, UNARY
+from cutegen.agents.models.playbook.ops import BINARY, CASTS, PASS_THROUGH, PREDICATES, UNARY
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.spec import DType, TracedOp
 
@@ -34,12 +34,14 @@ class Chain:
             UnsupportedError: There is no expression for it.
         """
         base = base_name(op)
-        operands = [self._operand(value, op) for value in op.args]
         if base in PASS_THROUGH and not (base.endswith("dropout") and op.args[2] is not False):
-            self.names[op.name] = operands[0]
+            self.names[op.name] = self._operand(op.args[0], op)
             return
-        expression = self._expression(base, op, operands)
-        kind = "bool" if base in PREDICATES else "T"
+        truth = op.dtype is DType.BOOL
+        if not op.dtype.is_floating and not (truth and base in (*PREDICATES, *CASTS)):
+            raise UnsupportedError(op.op, f"the playbook does not calculate in {op.dtype.value}")
+        expression = self._cast(op) if base in CASTS else self._expression(base, op)
+        kind = "bool" if truth else "T"
         name = f"v{len(self.statements)}"
         self.statements.append(f"{kind} const {name} = {expression};")
         self.names[op.name] = name
@@ -51,14 +53,28 @@ class Chain:
         self.statements.append(f"T const {result} = {first} + {self.names[leaf]};")
         self.names[name] = result
 
-    def _expression(self, base: str, op: TracedOp, operands: Sequence[str]) -> str:
-        template = UNARY.get(base) if len(operands) == 1 else BINARY.get(base)
-        if template is not None and op.kwargs.get("rounding_mode") is None:
-            return template.format(*operands, f=self._suffix)
-        special = _SPECIAL.get(base)
-        if special is None:
+    def _expression(self, base: str, op: TracedOp) -> str:
+        template = UNARY.get(base) if len(op.args) == 1 else BINARY.get(base)
+        if base in _SPECIAL:
+            special, known = _SPECIAL[base]
+        elif template is not None:
+            known = ("self", "other")[: len(op.args)]
+        else:
             raise UnsupportedError(op.op, "the playbook has no expression for it")
-        return special(self, op, operands)
+        _refuse_unknown(op, known)
+        operands = [self._operand(value, op) for value in op.args]
+        if base in _SPECIAL:
+            return special(self, op, operands)
+        assert template is not None
+        return template.format(*operands, f=self._suffix)
+
+    def _cast(self, op: TracedOp) -> str:
+        """A conversion, with the rounding of the type that it goes through."""
+        value = self._operand(op.args[0], op)
+        if op.dtype is DType.BOOL:
+            return f"{value} != T(0)"
+        exact = op.dtype is DType.FLOAT64 or (op.dtype is DType.FLOAT32 and self._suffix == "f")
+        return f"T({value})" if exact else f"T({op.dtype.c_type}(T({value})))"
 
     def _operand(self, value: JsonValue, op: TracedOp) -> str:
         if isinstance(value, dict) and "ref" in value:
@@ -92,7 +108,20 @@ class Chain:
 
 def base_name(op: TracedOp) -> str:
     """The operation without namespace, overload and in-place mark: ``relu``."""
-    return op.op.removeprefix("aten.").split(".")[0].removesuffix("_").lstrip("_")
+    return op.op.removeprefix("aten.").split(".")[0].strip("_")
+
+
+def _refuse_unknown(op: TracedOp, known: Sequence[str]) -> None:
+    """An argument that an expression does not read would be dropped without a word.
+
+    Raises:
+        UnsupportedError: The operation has such an argument, and it is not None.
+    """
+    extra = op.args[len(known) :]
+    names = [name for name, value in op.kwargs.items() if value is not None and name not in known]
+    if names or any(value is not None for value in extra):
+        shown = ", ".join([*map(str, extra), *(f"{name}={op.kwargs[name]}" for name in names)])
+        raise UnsupportedError(op.op, f"no expression takes {shown} into account")
 
 
 Special = Callable[[Chain, TracedOp, Sequence[str]], str]
@@ -200,12 +229,12 @@ def _hardshrink(chain: Chain, op: TracedOp, operands: Sequence[str]) -> str:
 
 
 def _addcmul(chain: Chain, op: TracedOp, operands: Sequence[str]) -> str:
-    value = chain.literal(op.kwargs.get("value", 1))
+    value = chain.number(op, "value", 3, 1.0)
     return f"{operands[0]} + {value} * {operands[1]} * {operands[2]}"
 
 
 def _addcdiv(chain: Chain, op: TracedOp, operands: Sequence[str]) -> str:
-    value = chain.literal(op.kwargs.get("value", 1))
+    value = chain.number(op, "value", 3, 1.0)
     return f"{operands[0]} + {value} * ({operands[1]} / {operands[2]})"
 
 
@@ -215,23 +244,30 @@ def _lerp(chain: Chain, op: TracedOp, operands: Sequence[str]) -> str:
     return f"{start} + {weight} * ({end} - {start})"
 
 
-_SPECIAL: dict[str, Special] = {
-    "add": _add,
-    "sub": _sub,
-    "rsub": _rsub,
-    "pow": _pow,
-    "gelu": _gelu,
-    "leaky_relu": _leaky_relu,
-    "elu": _elu,
-    "celu": _celu,
-    "softplus": _softplus,
-    "clamp": _clamp,
-    "hardtanh": _hardtanh,
-    "where": _where,
-    "threshold": _threshold,
-    "softshrink": _softshrink,
-    "hardshrink": _hardshrink,
-    "addcmul": _addcmul,
-    "addcdiv": _addcdiv,
-    "lerp": _lerp,
+def _masked_fill(chain: Chain, op: TracedOp, operands: Sequence[str]) -> str:
+    del chain, op
+    return f"{operands[1]} ? {operands[2]} : {operands[0]}"
+
+
+_SPECIAL: dict[str, tuple[Special, tuple[str, ...]]] = {
+    "add": (_add, ("self", "other", "alpha")),
+    "sub": (_sub, ("self", "other", "alpha")),
+    "rsub": (_rsub, ("self", "other", "alpha")),
+    "pow": (_pow, ("self", "exponent")),
+    "gelu": (_gelu, ("self", "approximate")),
+    "leaky_relu": (_leaky_relu, ("self", "negative_slope")),
+    "elu": (_elu, ("self", "alpha", "scale", "input_scale")),
+    "celu": (_celu, ("self", "alpha")),
+    "softplus": (_softplus, ("self", "beta", "threshold")),
+    "clamp": (_clamp, ("self", "min", "max")),
+    "hardtanh": (_hardtanh, ("self", "min_val", "max_val")),
+    "where": (_where, ("condition", "self", "other")),
+    "threshold": (_threshold, ("self", "threshold", "value")),
+    "softshrink": (_softshrink, ("self", "lambd")),
+    "hardshrink": (_hardshrink, ("self", "lambd")),
+    "addcmul": (_addcmul, ("self", "tensor1", "tensor2", "value")),
+    "addcdiv": (_addcdiv, ("self", "tensor1", "tensor2", "value")),
+    "lerp": (_lerp, ("self", "end", "weight")),
+    "masked_fill": (_masked_fill, ("self", "mask", "value")),
 }
+"""What takes options, and the arguments that it reads, in their order."""

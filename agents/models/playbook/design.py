@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple, Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from cutegen.agents.models.playbook.effects import Effect
 from cutegen.frozen import Frozen
 
 _TAG = re.compile(r"^// playbook: (?P<family>\w+) (?P<state>\{.*\})$", re.MULTILINE)
@@ -19,11 +20,15 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 class Move(NamedTuple):
-    """One change of a design: what it is, what it should bring, and the fields it sets."""
+    """One change of a design: what it is, what it should bring, and the fields it sets.
+
+    ``effect`` is for changes of numbers: the profile decides which kind comes first.
+    """
 
     intent: str
     expected: str
     changes: dict[str, bool | int]
+    effect: Effect = Effect.OTHER
 
 
 class Design(Frozen):
@@ -48,8 +53,12 @@ class Design(Frozen):
         """Numbers worth trying once the structure has settled."""
         raise NotImplementedError
 
-    def smaller(self) -> Move | None:
-        """The next design that asks less of a block; None for the smallest."""
+    def first_moves(self) -> tuple[Move, ...]:
+        """From the plain design to others that may serve as a first kernel where it fails."""
+        raise NotImplementedError
+
+    def smaller(self) -> tuple[Move, ...]:
+        """Moves to designs of the same structure that ask less of a block, the nearest first."""
         raise NotImplementedError
 
     @classmethod

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from cutegen.agents.models.playbook.chain import Chain
 from cutegen.agents.models.playbook.design import Design, Move
+from cutegen.agents.models.playbook.effects import Effect
 from cutegen.agents.models.playbook.operands import Operand, Operands
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.frozen import Frozen
@@ -39,19 +40,23 @@ class ElementwiseDesign(Design):
             moves.append(_PERSIST)
         return tuple(moves)
 
-    def smaller(self) -> Move | None:
-        """The next design that asks less of a block; None for the smallest."""
-        if self.batch > 1:
-            return _batch(self.batch // 2)
-        return _threads(self.threads // 2) if self.threads > _FEWEST_THREADS else None
+    def first_moves(self) -> tuple[Move, ...]:
+        """From the plain design to others that may serve as a first kernel where it fails."""
+        return (_threads(_FEWEST_THREADS), _VECTORIZE)
+
+    def smaller(self) -> tuple[Move, ...]:
+        """Moves to designs of the same structure that ask less of a block, the nearest first."""
+        batches = (_batch(count) for count in (4, 2) if count < self.batch)
+        threads = (_threads(count) for count in (256, 128, 64) if count < self.threads)
+        return (*batches, *threads)
 
     def tuning_moves(self) -> tuple[Move, ...]:
         """Numbers worth trying once the structure has settled."""
-        moves = [_threads(count) for count in (512, 128) if count != self.threads]
+        moves = [_threads(count, self) for count in (512, 128) if count != self.threads]
         if self.batch > 1:
-            moves += [_batch(count) for count in (2, 8) if count != self.batch]
+            moves += [_batch(count, self) for count in (8, 2) if count != self.batch]
         if self.persistent:
-            moves += [_ctas(count) for count in (4, 16) if count != self.ctas_per_sm]
+            moves += [_ctas(count, self) for count in (16, 4) if count != self.ctas_per_sm]
         return tuple(moves)
 
 
@@ -77,27 +82,30 @@ _PERSIST = Move(
 )
 
 
-def _threads(count: int) -> Move:
+def _threads(count: int, before: ElementwiseDesign | None = None) -> Move:
     return Move(
         f"{count} threads per block",
         "another granularity of scheduling at equal bytes in flight",
         {"threads": count},
+        Effect.SMALLER if before and count < before.threads else Effect.OTHER,
     )
 
 
-def _batch(count: int) -> Move:
+def _batch(count: int, before: ElementwiseDesign | None = None) -> Move:
     return Move(
         f"{count} vector loads in flight per thread",
         f"{count * _ACCESS_BYTES} bytes on their way per thread",
         {"batch": count},
+        Effect.IN_FLIGHT if before and count > before.batch else Effect.SMALLER,
     )
 
 
-def _ctas(count: int) -> Move:
+def _ctas(count: int, before: ElementwiseDesign) -> Move:
     return Move(
         f"{count} blocks per multiprocessor",
         "more resident blocks hide more latency; fewer leave more of L1 to each",
         {"ctas_per_sm": count},
+        Effect.IN_FLIGHT if count > before.ctas_per_sm else Effect.OTHER,
     )
 
 
@@ -123,8 +131,7 @@ class ElementwisePlan:
         self.outputs = spec.timed.of("output")
         _check_outputs(self.outputs)
         self.rank = len(self.outputs[0].shape)
-        wide = any(tensor.dtype is DType.FLOAT64 for tensor in spec.timed.tensors)
-        self.compute = DType.FLOAT64 if wide else DType.FLOAT32
+        self.compute = compute_type(spec)
         operands = Operands(spec, self.outputs[0].shape)
         chain = self._follow(operands)
         self.statements = tuple(chain.statements)
@@ -139,6 +146,11 @@ class ElementwisePlan:
         return (*dense, *self.outputs)
 
     @property
+    def writes_bool(self) -> bool:
+        """Whether an output holds truth values."""
+        return any(output.dtype is DType.BOOL for output in self.outputs)
+
+    @property
     def first(self) -> ElementwiseDesign:
         """The plain design: one element per thread."""
         return ElementwiseDesign()
@@ -146,6 +158,10 @@ class ElementwisePlan:
     def render(self, design: ElementwiseDesign) -> str:
         """The source of one design."""
         return design.render(plan=self, spec=self.spec)
+
+    def fits(self, design: ElementwiseDesign) -> bool:  # noqa: ARG002 - asked of every family
+        """Whether a block of the design fits a multiprocessor; it has no shared memory to fit."""
+        return True
 
     def _follow(self, operands: Operands) -> Chain:
         views = {op.name for op in self.spec.trace if operands.is_view(op)}
@@ -156,6 +172,12 @@ class ElementwisePlan:
             if op.name not in views:
                 chain.add(op)
         return chain
+
+
+def compute_type(spec: KernelSpec) -> DType:
+    """The type of the arithmetic: float64 where any value has it, else float32."""
+    dtypes = {tensor.dtype for tensor in spec.timed.tensors} | {op.dtype for op in spec.trace}
+    return DType.FLOAT64 if DType.FLOAT64 in dtypes else DType.FLOAT32
 
 
 def operand_slots(operands: Operands, chain: Chain) -> tuple[Slot, ...]:

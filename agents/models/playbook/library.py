@@ -5,11 +5,13 @@ from typing import Generic, Protocol, TypeVar
 
 from cutegen.agents.models.playbook.chain import base_name
 from cutegen.agents.models.playbook.design import Design, Move
+from cutegen.agents.models.playbook.effects import rank
 from cutegen.agents.models.playbook.elementwise import ElementwiseDesign, ElementwisePlan
 from cutegen.agents.models.playbook.matmul import MatmulDesign, MatmulPlan
 from cutegen.agents.models.playbook.product import PRODUCTS
-from cutegen.agents.models.playbook.writing import out_of_ideas, patch, whole_kernel
+from cutegen.agents.models.playbook.writing import out_of_ideas, patch, unsupported, whole_kernel
 from cutegen.history import Step
+from cutegen.kernel import candidate_id
 from cutegen.measurement.profile import Bottleneck, Profile
 from cutegen.spec import KernelSpec
 
@@ -28,22 +30,29 @@ class Family(Protocol[DesignT]):
     def render(self, design: DesignT) -> str:
         """Write a design of the family."""
 
+    def fits(self, design: DesignT) -> bool:
+        """Whether a block of the design fits a multiprocessor."""
+
 
 class Playbook(Generic[DesignT]):
     """Answers for one spec, from one family of designs."""
 
-    def __init__(self, family: Family[DesignT]) -> None:
-        """Play from ``family``."""
+    def __init__(self, spec: KernelSpec, family: Family[DesignT]) -> None:
+        """Play from ``family``, which was fitted to ``spec``."""
+        self._spec = spec
         self._family = family
 
     def first_kernel(self, failed: Sequence[Step]) -> str:
-        """The plain design, or after its failure the one that differs most from it."""
-        design = self._family.first
-        moves = design.structural_moves()
-        if failed and moves:
-            move = moves[(len(failed) - 1) % len(moves)]
-            return whole_kernel(move.intent, self.render(design.after(move)))
-        return whole_kernel("the plain design: one output per thread", self.render(design))
+        """The plain design, or after its failure another that a run may begin with."""
+        plain = self._family.first
+        designs = {"the plain design: one output per thread": plain}
+        designs |= {move.intent: plain.after(move) for move in plain.first_moves()}
+        for intent, design in designs.items():
+            source = self.render(design)
+            if not self._tried(intent, source, failed):
+                return whole_kernel(intent, source)
+        operation = self._spec.trace[0].op if self._spec.trace else "forward"
+        return unsupported(operation, f"all {len(designs)} designs to begin with have failed")
 
     def next_structure(self, source: str, history: Sequence[Step]) -> str:
         """The first structural move from ``source`` that was not tried."""
@@ -53,26 +62,29 @@ class Playbook(Generic[DesignT]):
         return self._move(design, source, design.structural_moves(), history)
 
     def next_parameters(self, source: str, profile: Profile, history: Sequence[Step]) -> str:
-        """The first change of numbers from ``source`` that was not tried."""
+        """The first change of numbers that was not tried, in the order the profile asks for."""
         design = self.design_of(source)
         if design is None:
             return out_of_ideas(_NOT_OURS)
         if profile.bottleneck is Bottleneck.AT_THE_LIMIT:
             return out_of_ideas(f"the kernel is at the limit: {profile.evidence}")
-        return self._move(design, source, design.tuning_moves(), history)
+        moves = sorted(design.tuning_moves(), key=lambda m: rank(m.effect, profile.bottleneck))
+        return self._move(design, source, moves, history)
 
     def intended(self, source: str) -> str | None:
         """What the playbook would write for the design a source names; None for a stranger's."""
         design = self.design_of(source)
         return None if design is None else self.render(design)
 
-    def smaller(self, source: str) -> tuple[Move, str] | None:
-        """The design of a source with less demand on a block, when there is a smaller one."""
+    def smaller(self, source: str, history: Sequence[Step]) -> tuple[Move, str] | None:
+        """The nearest design that asks less of a block, fits one, and was not tried."""
         design = self.design_of(source)
-        move = None if design is None else design.smaller()
-        if design is None or move is None:
-            return None
-        return move, self.render(design.after(move))
+        for move in () if design is None else design.smaller():
+            assert design is not None
+            new = self.render(design.after(move))
+            if self._family.fits(design.after(move)) and not self._seen(new, history):
+                return move, new
+        return None
 
     def design_of(self, source: str) -> DesignT | None:
         """The design that a source's tag names."""
@@ -85,12 +97,18 @@ class Playbook(Generic[DesignT]):
     def _move(
         self, design: DesignT, source: str, moves: Sequence[Move], history: Sequence[Step]
     ) -> str:
-        tried = {step.intent for step in history}
         for move in moves:
-            if move.intent not in tried:
-                new = self.render(design.after(move))
+            new = self.render(design.after(move))
+            if not self._tried(move.intent, new, history):
                 return patch(move.intent, move.expected, source, new)
         return out_of_ideas("every move of the playbook for this design has been tried")
+
+    def _tried(self, intent: str, source: str, history: Sequence[Step]) -> bool:
+        return self._seen(source, history) or any(step.intent == intent for step in history)
+
+    def _seen(self, source: str, history: Sequence[Step]) -> bool:
+        """Whether the run has judged this very source: it would be refused as a repeat."""
+        return candidate_id(source, self._spec.id) in {step.candidate for step in history}
 
 
 def playbook_for(spec: KernelSpec) -> Playbook[ElementwiseDesign] | Playbook[MatmulDesign]:
@@ -100,5 +118,5 @@ def playbook_for(spec: KernelSpec) -> Playbook[ElementwiseDesign] | Playbook[Mat
         UnsupportedError: No family writes this function.
     """
     if any(base_name(op) in PRODUCTS for op in spec.trace):
-        return Playbook(MatmulPlan(spec))
-    return Playbook(ElementwisePlan(spec))
+        return Playbook(spec, MatmulPlan(spec))
+    return Playbook(spec, ElementwisePlan(spec))

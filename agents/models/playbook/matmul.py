@@ -4,14 +4,16 @@ from typing import ClassVar
 
 from cutegen.agents.models.playbook.chain import Chain
 from cutegen.agents.models.playbook.design import Design, Move
-from cutegen.agents.models.playbook.elementwise import Slot, operand_slots
+from cutegen.agents.models.playbook.effects import Effect
+from cutegen.agents.models.playbook.elementwise import Slot, compute_type, operand_slots
 from cutegen.agents.models.playbook.operands import Operands
 from cutegen.agents.models.playbook.product import Product, find_product
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.spec import DType, KernelSpec
 
 _SMALLEST_TILE = 8
-_SMALLEST_BLOCK = 64  # 16 threads with groups of four
+_BLOCKS = ((64, 128), (64, 64))  # smaller than 128x128; at least 16 threads with groups of four
+_STATIC_SHARED_BYTES = 48 * 1024  # per block, on every architecture
 
 
 class MatmulDesign(Design):
@@ -38,25 +40,36 @@ class MatmulDesign(Design):
             return () if self.prefetch else (_PREFETCH,)
         return (_REGISTERS,) if self.tiled else (_TILE, _REGISTERS)
 
-    def smaller(self) -> Move | None:
-        """The next design that asks less of a block; None for the smallest."""
+    def first_moves(self) -> tuple[Move, ...]:
+        """From the plain design to others that may serve as a first kernel where it fails."""
+        return (_tile(_SMALLEST_TILE), _TILE, _REGISTERS)
+
+    def smaller(self) -> tuple[Move, ...]:
+        """Moves to designs of the same structure that ask less of a block, the nearest first.
+
+        The block tile shrinks before the depth does: half of a depth is where tuning came from,
+        and a design that was tried is no repair.
+        """
         if not self.registers:
-            return _tile(self.tile // 2) if self.tile > _SMALLEST_TILE else None
-        if self.block_k > _SMALLEST_TILE:
-            return _depth(self.block_k // 2)
-        if self.block_m > _SMALLEST_BLOCK:
-            return _block(self.block_m // 2, self.block_n)
-        return _block(self.block_m, self.block_n // 2) if self.block_n > _SMALLEST_BLOCK else None
+            return (_tile(_SMALLEST_TILE),) if self.tile > _SMALLEST_TILE else ()
+        blocks = [(m, n) for m, n in _BLOCKS if m * n < self.block_m * self.block_n]
+        depths = [depth for depth in (16, 8) if depth < self.block_k]
+        return (
+            *(_block(m, n) for m, n in blocks),
+            *(_depth(depth) for depth in depths),
+            *(_small(m, n, depth) for m, n in blocks for depth in depths),
+        )
 
     def tuning_moves(self) -> tuple[Move, ...]:
         """Numbers worth trying once the structure has settled."""
         if not self.registers:
-            return tuple(_tile(extent) for extent in (32, 8) if extent != self.tile)
-        depths = tuple(_depth(extent) for extent in (8, 32) if extent != self.block_k)
-        blocks = tuple(
-            _block(m, n) for m, n in ((64, 128), (64, 64)) if (m, n) != (self.block_m, self.block_n)
+            return tuple(_tile(extent, self) for extent in (32, 8) if extent != self.tile)
+        depths = {self.block_k * 2, self.block_k // 2} & {8, 16, 32}
+        blocks = (block for block in _BLOCKS if block != (self.block_m, self.block_n))
+        return (
+            *(_depth(extent, self) for extent in sorted(depths, reverse=True)),
+            *(_block(m, n) for m, n in blocks),
         )
-        return depths + blocks
 
 
 _TILE = Move(
@@ -76,19 +89,21 @@ _PREFETCH = Move(
 )
 
 
-def _tile(extent: int) -> Move:
+def _tile(extent: int, before: MatmulDesign | None = None) -> Move:
     return Move(
         f"tiles of {extent}x{extent}",
         "more reuse per load against fewer resident blocks",
         {"tile": extent},
+        Effect.REUSE if before and extent > before.tile else Effect.SMALLER,
     )
 
 
-def _depth(extent: int) -> Move:
+def _depth(extent: int, before: MatmulDesign | None = None) -> Move:
     return Move(
         f"a block tile {extent} deep in K",
         "fewer barriers per multiplication against less shared memory",
         {"block_k": extent},
+        Effect.IN_FLIGHT if before and extent > before.block_k else Effect.SMALLER,
     )
 
 
@@ -97,6 +112,16 @@ def _block(m: int, n: int) -> Move:
         f"block tiles of {m}x{n}",
         "more blocks to fill the machine with, against less reuse per block",
         {"block_m": m, "block_n": n},
+        Effect.SMALLER,
+    )
+
+
+def _small(m: int, n: int, depth: int) -> Move:
+    return Move(
+        f"block tiles of {m}x{n}, {depth} deep in K",
+        "a block that fits",
+        {"block_m": m, "block_n": n, "block_k": depth},
+        Effect.SMALLER,
     )
 
 
@@ -116,13 +141,22 @@ class MatmulPlan:
         if any(out.shape != self.product.shape for out in self.outputs):
             raise UnsupportedError(self.product.op, "its result is reshaped or reduced afterwards")
         self.rank = len(self.product.shape)
-        wide = any(tensor.dtype is DType.FLOAT64 for tensor in spec.timed.tensors)
-        self.compute = DType.FLOAT64 if wide else DType.FLOAT32
+        self.compute = compute_type(spec)
         operands = Operands(spec, self.product.shape)
         chain = self._epilogue(operands)
         self.statements = tuple(chain.statements)
         self.results = tuple(chain.names[name] for name in spec.results)
         self.slots: tuple[Slot, ...] = operand_slots(operands, chain)
+
+    @property
+    def writes_bool(self) -> bool:
+        """Whether an output holds truth values."""
+        return any(output.dtype is DType.BOOL for output in self.outputs)
+
+    @property
+    def pad(self) -> int:
+        """Elements between columns of a tile: they keep 16-byte alignment, and off one bank."""
+        return self.product.a.vector if self.compute is DType.FLOAT32 else 2
 
     @property
     def first(self) -> MatmulDesign:
@@ -132,6 +166,20 @@ class MatmulPlan:
     def render(self, design: MatmulDesign) -> str:
         """The source of one design."""
         return design.render(plan=self, spec=self.spec, product=self.product)
+
+    def fits(self, design: MatmulDesign) -> bool:
+        """Whether the design's static shared memory is no more than a block may have."""
+        return self.shared_bytes(design) <= _STATIC_SHARED_BYTES
+
+    def shared_bytes(self, design: MatmulDesign) -> int:
+        """Bytes of static shared memory per block."""
+        if not design.tiled:
+            return 0
+        if not design.registers:
+            return 2 * design.tile * (design.tile + 1) * self.compute.itemsize
+        rows = design.block_m + design.block_n + 2 * self.pad
+        stages = 2 if design.prefetch else 1
+        return rows * design.block_k * stages * self.compute.itemsize
 
     def _epilogue(self, operands: Operands) -> Chain:
         before = self.product.consumed

@@ -14,10 +14,10 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import JsonValue, TypeAdapter
 
 from cutegen.agents.models.errors import ModelError
-from cutegen.agents.models.playbook.library import playbook_for
+from cutegen.agents.models.playbook.library import Playbook, playbook_for
 from cutegen.agents.models.playbook.repairs import diagnosis_of, repair_of
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
-from cutegen.agents.models.playbook.writing import unsupported
+from cutegen.agents.models.playbook.writing import out_of_ideas, unsupported
 from cutegen.agents.reply import REQUEST_KEY
 from cutegen.agents.request import (
     AgentRequest,
@@ -49,6 +49,7 @@ class PlaybookChatModel(BaseChatModel):
         del stop, run_manager, kwargs
         message = AIMessage(
             _answer(_REQUEST.validate_python(_request_of(messages))),
+            usage_metadata={"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
             response_metadata={"model_name": "playbook", "finish_reason": "stop"},
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
@@ -67,9 +68,14 @@ def _request_of(messages: list[BaseMessage]) -> JsonValue:
 
 def _answer(request: AgentRequest) -> str:
     try:
-        playbook = playbook_for(request.spec)
+        return _play(playbook_for(request.spec), request)
     except UnsupportedError as error:
-        return unsupported(error.operation, error.reason)
+        if isinstance(request, SynthesisRequest):
+            return unsupported(error.operation, error.reason)
+        return out_of_ideas(f"the playbook has no design for {error.operation}: {error.reason}")
+
+
+def _play(playbook: Playbook[Any], request: AgentRequest) -> str:
     match request:
         case SynthesisRequest():
             return playbook.first_kernel(request.failed)

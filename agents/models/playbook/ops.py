@@ -51,6 +51,7 @@ UNARY: Mapping[str, str] = {
     "hardswish": "{0} * fmin{f}(fmax{f}({0} + T(3), T(0)), T(6)) / T(6)",
     "selu": "T(1.0507009873554805) * ({0} > T(0) ? {0} : T(1.6732632423543772) * expm1{f}({0}))",
     "logical_not": "!({0})",
+    "bitwise_not": "!({0})",
 }
 """Functions of one value."""
 
@@ -69,17 +70,26 @@ BINARY: Mapping[str, str] = {
     "ne": "{0} != {1}",
     "logical_and": "({0}) && ({1})",
     "logical_or": "({0}) || ({1})",
+    "logical_xor": "bool({0}) != bool({1})",
+    "and": "({0}) && ({1})",
+    "or": "({0}) || ({1})",
+    "bitwise_and": "({0}) && ({1})",
+    "bitwise_or": "({0}) || ({1})",
     "clamp_min": "{0} < {1} ? {1} : {0}",
     "clamp_max": "{0} > {1} ? {1} : {0}",
 }
 """Functions of two values, tensors or numbers."""
 
 PREDICATES = frozenset(
-    {"gt", "lt", "ge", "le", "eq", "ne", "logical_and", "logical_or", "logical_not"}
+    {"gt", "lt", "ge", "le", "eq", "ne", "logical_and", "logical_or", "logical_xor", "logical_not"}
+    | {"and", "or", "bitwise_and", "bitwise_or", "bitwise_not"}
 )
-"""Operations whose result is a truth value."""
+"""Operations whose result is a truth value (the bitwise ones of truth values)."""
 
 PASS_THROUGH = frozenset(
     {"alias", "clone", "contiguous", "detach", "dropout", "feature_dropout", "lift_fresh_copy"}
 )
 """Operations that change no value (dropout is only accepted in evaluation mode)."""
+
+CASTS = frozenset({"to", "to_copy", "type_as"})
+"""Conversions; the result's type is the trace's."""

@@ -32,7 +32,7 @@ def diagnosis_of(playbook: Playbook[Any], request: DiagnosisRequest) -> str:
     evidence = _evidence(request.verdict)
     if intended != request.source:
         return diagnosis(_differences(request.source, intended, evidence))
-    smaller = playbook.smaller(request.source)
+    smaller = playbook.smaller(request.source, request.history)
     if _asks_too_much(request.verdict) and smaller is not None:
         move, _ = smaller
         cause = f"the design asks more of a block than the machine has: {evidence}"
@@ -48,7 +48,7 @@ def repair_of(playbook: Playbook[Any], request: RepairRequest) -> str:
     cause = request.causes[0].cause if request.causes else "the reported fault"
     if intended != request.source:
         return patch(f"mend: {cause}", "", request.source, intended)
-    smaller = playbook.smaller(request.source)
+    smaller = playbook.smaller(request.source, request.history)
     if smaller is None or not _asks_too_much(request.verdict):
         return out_of_ideas("the source is as intended, and no smaller design would mend it")
     move, source = smaller
@@ -82,6 +82,11 @@ def _asks_too_much(verdict: Verdict) -> bool:
         return False
     evidence = verdict.evidence
     said = " ".join(
-        [evidence.summary, *evidence.hints, *(d.message for d in evidence.diagnostics)]
+        [
+            evidence.summary,
+            evidence.log,
+            *evidence.hints,
+            *(diagnostic.message for diagnostic in evidence.diagnostics),
+        ]
     ).lower()
     return any(sign in said for sign in _TOO_MUCH)
