@@ -14,6 +14,7 @@ from cutegen.execution.session import WorkerSession, arena_bytes
 from cutegen.kernel import args_header
 from cutegen.measurement.baselines import Baseline, BaselineError
 from cutegen.measurement.measure import exclusive, measure_candidate
+from cutegen.measurement.sampling import SampleFailedError
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.spec import Case, KernelSpec
 from cutegen.status import Status
@@ -92,6 +93,8 @@ class CudaExecutor:
                 return self._measure(job, stack)
         except (BaselineError, CudaError, torch.cuda.OutOfMemoryError) as error:
             return Measurement(state=MeasurementState.UNMEASURED, reason=str(error))
+        except SampleFailedError as error:
+            return _refused(error.reason)
         finally:
             torch.cuda.empty_cache()
 
@@ -172,11 +175,8 @@ def architecture(device: int) -> str:
 
 def _kept_aside(session: WorkerSession, case: Case) -> dict[str, Tensor]:
     """Copies of the outputs; the outputs themselves are overwritten with zeros."""
-    outputs = session.read_outputs(case)
-    copies = {name: output.clone() for name, output in outputs.items()}
-    for output in outputs.values():
-        output.zero_()
-    torch.cuda.synchronize()
+    copies = {name: output.clone() for name, output in session.read_outputs(case).items()}
+    session.clear_outputs(case)
     return copies
 
 

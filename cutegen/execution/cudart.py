@@ -8,8 +8,7 @@ import ctypes
 ERROR_NOT_SUPPORTED = 801
 L2_CACHE_SIZE_ATTRIBUTE = 38
 IPC_HANDLE_BYTES = 64
-_HOST_TO_DEVICE = 1
-_DEVICE_TO_HOST = 2
+_EITHER_DIRECTION = 4  # cudaMemcpyDefault
 _LAZY_PEER_ACCESS = 1
 
 
@@ -77,22 +76,16 @@ class CudaRuntime:
             ctypes.c_void_p(stream),
         )
 
-    def upload(self, address: int, host: int, nbytes: int) -> None:
-        """Copy from host memory to device memory."""
-        self._copy(address, host, nbytes, _HOST_TO_DEVICE)
-
-    def download(self, host: int, address: int, nbytes: int) -> None:
-        """Copy from device memory to host memory."""
-        self._copy(host, address, nbytes, _DEVICE_TO_HOST)
-
-    def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        """Copy between any two addresses, of the host or of the device, and wait for it."""
         self.call(
             "cudaMemcpy",
             ctypes.c_void_p(target),
             ctypes.c_void_p(source),
             ctypes.c_size_t(nbytes),
-            ctypes.c_int(kind),
+            ctypes.c_int(_EITHER_DIRECTION),
         )
+        self.synchronize()  # a copy within the device does not wait by itself
 
     def export_memory(self, address: int) -> bytes:
         """An IPC handle for the base address of an allocation."""

@@ -194,12 +194,7 @@ class WorkerSession:
         Raises:
             SampleFailedError: The call failed, crashed or did not end in time.
         """
-        if self._broken is not None or self._process is None:
-            raise SampleFailedError(self._broken.summary if self._broken else "not started")
-        try:
-            reply = self._process.ask("sample", self._timeout_s)
-        except WorkerEndedError as error:
-            raise SampleFailedError(self._break(error).summary) from error
+        reply = self._exchange("sample")
         failure = failed_launch(reply)
         if failure is not None:
             self._broken = failure
@@ -208,10 +203,35 @@ class WorkerSession:
         return float(reply["us"])
 
     def read_outputs(self, case: Case) -> dict[str, Tensor]:
-        """The outputs as the last launch or sample left them."""
+        """The outputs as the last launch or sample left them.
+
+        Raises:
+            SampleFailedError: The worker no longer answers.
+        """
+        self._exchange("fetch")
         self._arena.from_worker()
         layout = Layout(case)
         return {t.name: view(self._arena.memory, layout, t) for t in case.of("output")}
+
+    def clear_outputs(self, case: Case) -> None:
+        """Set the outputs to zero, so that a sample which writes nothing shows.
+
+        Raises:
+            SampleFailedError: The worker no longer answers.
+        """
+        layout = Layout(case)
+        for tensor in case.of("output"):
+            view(self._arena.memory, layout, tensor).zero_()
+        self._arena.to_worker()
+        self._exchange("put")
+
+    def _exchange(self, operation: str) -> dict[str, Any]:
+        if self._broken is not None or self._process is None:
+            raise SampleFailedError(self._broken.summary if self._broken else "not started")
+        try:
+            return self._process.ask(operation, self._timeout_s)
+        except WorkerEndedError as error:
+            raise SampleFailedError(self._break(error).summary) from error
 
     def _request(self, layout: Layout, schedule: str) -> dict[str, object]:
         """The packed arguments, and where the worker patches its own addresses in."""
@@ -221,6 +241,7 @@ class WorkerSession:
         return {
             "arguments": base64.b64encode(packed).decode(),
             "pointers": [[offset[name], at] for name, at in layout.offsets.items()],
+            "used": layout.nbytes,
             "stream": offset["stream"],
             "workspace": offset["workspace"],
             "workspace_bytes": offset["workspace_bytes"],

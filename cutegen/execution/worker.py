@@ -45,7 +45,7 @@ class _Device(Protocol):
     def read(self, address: int, nbytes: int) -> bytes:
         """Copy bytes to the host."""
 
-    def before(self) -> None:
+    def before(self, used: int) -> None:
         """Bring the arena up to date for a launch."""
 
     def after(self, library: ctypes.CDLL) -> int:
@@ -74,7 +74,7 @@ class _Host:
     def read(self, address: int, nbytes: int) -> bytes:
         return ctypes.string_at(address, nbytes)
 
-    def before(self) -> None:
+    def before(self, used: int) -> None:
         """Nothing to do: both processes see the same pages."""
 
     def after(self, library: ctypes.CDLL) -> int:
@@ -84,21 +84,28 @@ class _Host:
 
 
 class _Cuda:
-    """Device memory of the parent, opened through CUDA IPC, or mirrored through a file."""
+    """Device memory of this process, and the parent's, shared through CUDA IPC or a file.
+
+    The candidate works on this process's own memory. On an H200, streaming within one
+    imported allocation ran at half to four fifths of the bandwidth that own memory gives.
+    """
 
     def __init__(self, arena_fd: int, library: str, device: int) -> None:
         self.runtime = CudaRuntime(library, device)
         self.stream = self.runtime.stream()
         self._arena_fd = arena_fd
         self._mirror: mmap.mmap | None = None
+        self._shared = 0
         self._base = 0
+        self._used = 0
 
     def attach(self, request: Message) -> int:
         if request["ipc"]:
-            self._base = self.runtime.import_memory(bytes.fromhex(request["ipc"]))
+            self._shared = self.runtime.import_memory(bytes.fromhex(request["ipc"]))
         else:
             self._mirror = mmap.mmap(self._arena_fd, 0)
-            self._base = self.runtime.allocate(len(self._mirror))
+            self._shared = _address(self._mirror)
+        self._base = self.runtime.allocate(os.fstat(self._arena_fd).st_size)
         return self._base
 
     def allocate(self, nbytes: int) -> int:
@@ -110,17 +117,16 @@ class _Cuda:
 
     def read(self, address: int, nbytes: int) -> bytes:
         host = ctypes.create_string_buffer(nbytes)
-        self.runtime.download(ctypes.addressof(host), address, nbytes)
+        self.runtime.copy(ctypes.addressof(host), address, nbytes)
         return host.raw
 
-    def before(self) -> None:
-        if self._mirror is not None:
-            self.runtime.upload(self._base, _address(self._mirror), len(self._mirror))
+    def before(self, used: int) -> None:
+        self._used = used
+        self.runtime.copy(self._base, self._shared, used)
 
     def after(self, library: ctypes.CDLL) -> int:  # noqa: ARG002 - the protocol's signature
         self.runtime.synchronize()
-        if self._mirror is not None:
-            self.runtime.download(_address(self._mirror), self._base, len(self._mirror))
+        self.runtime.copy(self._shared, self._base, self._used)
         return 0
 
 
@@ -131,6 +137,7 @@ class _Worker:
         self._device = device
         self._library: ctypes.CDLL
         self._base = 0
+        self._used = 0
         self._arguments: ctypes.Array[ctypes.c_char]
         self._workspace = (0, 0)
         self._workspaces: dict[int, int] = {}
@@ -151,7 +158,8 @@ class _Worker:
         """Launch once and wait. The arguments stay in place for ``sample``."""
         os.environ.update(request["environment"])
         self._prepare(request)
-        self._device.before()
+        self._used = request["used"]
+        self._device.before(self._used)
         began = time.perf_counter()
         reply = self._run()
         reply["seconds"] = time.perf_counter() - began
@@ -190,6 +198,15 @@ class _Worker:
             "us": cuda.elapsed_us(start, stop),
             "residual_us": residual,
         }
+
+    def fetch(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """Show the parent what the last launch or sample left."""
+        return self._outcome(self._device.after(self._library), "synchronize")
+
+    def put(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """Take over what the parent changed in the arena since the last launch."""
+        self._device.before(self._used)
+        return {}
 
     def _prepare(self, request: Message) -> None:
         """Patch addresses into the packed ``CutegenArgs``, and provide the workspace."""
@@ -259,7 +276,13 @@ def main(argument: str) -> None:
             else _Host(settings["arena"])
         )
         worker = _Worker(device)
-        return {"load": worker.load, "launch": worker.launch, "sample": worker.sample}
+        return {
+            "load": worker.load,
+            "launch": worker.launch,
+            "sample": worker.sample,
+            "fetch": worker.fetch,
+            "put": worker.put,
+        }
 
     serve(settings["channel"], start, (OSError, CudaError, ValueError))
 
