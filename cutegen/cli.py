@@ -152,7 +152,8 @@ def resume(
     """
     mode = Mode(as_json)
     with mode.faults_told():
-        budget = _budget(steps, wall_s)
+        # the run's own budget, unless another one is asked for
+        budget = None if steps is None and wall_s is None else _budget(steps, wall_s)
         _follow(mode, stream_resumed(run_folder, model=model, executor=executor, budget=budget))
 
 
