@@ -56,8 +56,8 @@ class MatmulDesign(Design):
         depths = [depth for depth in (16, 8) if depth < self.block_k]
         return (
             *(_block(m, n) for m, n in blocks),
+            *(_small(m, n, depth) for depth in depths for m, n in blocks),
             *(_depth(depth) for depth in depths),
-            *(_small(m, n, depth) for m, n in blocks for depth in depths),
         )
 
     def tuning_moves(self) -> tuple[Move, ...]:

@@ -15,8 +15,9 @@ from cutegen.status import Status
 from cutegen.verification.verdict import Verdict
 
 _TOO_MUCH = (
-    "too much shared",
     "shared memory",
+    "shared data",  # ptxas
+    "__shared__ memory",  # the emulator
     "out of resources",
     "out of registers",
     "invalid configuration",
@@ -33,9 +34,10 @@ def diagnosis_of(playbook: Playbook[Any], request: DiagnosisRequest) -> str:
     if intended != request.source:
         return diagnosis(_differences(request.source, intended, evidence))
     smaller = playbook.smaller(request.source, request.history)
-    if _asks_too_much(request.verdict) and smaller is not None:
+    excess = _excess(request.verdict)
+    if excess and smaller is not None:
         move, _ = smaller
-        cause = f"the design asks more of a block than the machine has: {evidence}"
+        cause = f"the design asks more of a block than the machine has: {excess}"
         return diagnosis([(cause, 0, move.intent)])
     return out_of_ideas(f"the design is as the playbook means it, and still: {evidence}")
 
@@ -49,7 +51,7 @@ def repair_of(playbook: Playbook[Any], request: RepairRequest) -> str:
     if intended != request.source:
         return patch(f"mend: {cause}", "", request.source, intended)
     smaller = playbook.smaller(request.source, request.history)
-    if smaller is None or not _asks_too_much(request.verdict):
+    if smaller is None or not _excess(request.verdict):
         return out_of_ideas("the source is as intended, and no smaller design would mend it")
     move, source = smaller
     return patch(f"fit the machine: {move.intent}", move.expected, request.source, source)
@@ -77,16 +79,16 @@ def _evidence(verdict: Verdict) -> str:
     return ": ".join(" ".join(part.split()) for part in parts if part)
 
 
-def _asks_too_much(verdict: Verdict) -> bool:
+def _excess(verdict: Verdict) -> str:
+    """The line of the evidence that says which resource ran out; empty where none does."""
     if verdict.status not in (Status.COMPILE_ERROR, Status.LAUNCH_ERROR):
-        return False
+        return ""
     evidence = verdict.evidence
-    said = " ".join(
-        [
-            evidence.summary,
-            evidence.log,
-            *evidence.hints,
-            *(diagnostic.message for diagnostic in evidence.diagnostics),
-        ]
-    ).lower()
-    return any(sign in said for sign in _TOO_MUCH)
+    said = (
+        *(diagnostic.message for diagnostic in evidence.diagnostics),
+        *evidence.log.splitlines(),
+        *evidence.hints,
+        evidence.summary,
+    )
+    signs = (line for line in said if any(sign in line.lower() for sign in _TOO_MUCH))
+    return next(signs, "")

@@ -1,0 +1,68 @@
+"""Matrix products of the playbook against PyTorch, at extents that fill no tile."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from cutegen.agents.models.playbook.matmul import MatmulPlan
+from cutegen.spec import KernelSpec
+from cutegen.verification.verdict import Verdict
+
+Judge = Callable[[KernelSpec, str], Verdict]
+
+
+def rand(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.rand(*shape).to(dtype)
+
+
+def transposed(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a.t() @ b.t()
+
+
+HALVES = [rand(40, 72, dtype=torch.float16), rand(136, 40, dtype=torch.float16)]
+TILED = {"tiled": True}
+REGISTERS = {"tiled": True, "registers": True, "block_m": 64, "block_n": 64}
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "math_mode", "decisions"),
+    [
+        (torch.matmul, [rand(67, 37), rand(37, 41)], "fp32", {}),
+        (torch.matmul, [rand(3, 21, 37), rand(37, 41)], "fp32", {"tile": 8}),
+        (torch.bmm, [rand(3, 35, 19), rand(3, 19, 23)], "fp32", TILED),
+        (transposed, [rand(37, 67), rand(41, 37)], "fp32", TILED),
+        # fewer accesses of eight halves per tile than threads, along either mode
+        (transposed, HALVES, "fp16", REGISTERS | {"block_k": 8}),
+    ],
+    ids=["naive", "leading dimensions", "bmm tiled", "transposes tiled", "half register tiles"],
+)
+def test_products(
+    judge: Judge,
+    function: Callable[..., Any],
+    inputs: list[torch.Tensor],
+    math_mode: str,
+    decisions: dict[str, bool | int],
+) -> None:
+    spec = KernelSpec.from_callable(function, inputs, name="product", math_mode=math_mode)
+    plan = MatmulPlan(spec)
+    verdict = judge(spec, plan.render(plan.first.model_copy(update=decisions)))
+    assert verdict.passed, verdict.evidence.summary
+
+
+def test_linear_with_bias_and_relu_in_the_epilogue_of_prefetched_tiles(judge: Judge) -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(40, 136), torch.nn.ReLU())
+    spec = KernelSpec.from_module(module, [rand(72, 40)], name="linear")
+    plan = MatmulPlan(spec)
+    design = plan.first.model_copy(update=REGISTERS | {"block_k": 8, "prefetch": True})
+    verdict = judge(spec, plan.render(design))
+    assert verdict.passed, verdict.evidence.summary
+
+
+def test_shared_memory_of_a_design() -> None:
+    plan = MatmulPlan(KernelSpec.from_callable(torch.matmul, [rand(8, 8), rand(8, 8)], name="p"))
+    deep = plan.first.model_copy(update={"tiled": True, "registers": True, "block_k": 32})
+    twice = deep.model_copy(update={"prefetch": True})
+    assert (plan.shared_bytes(deep), plan.fits(deep)) == ((132 + 132) * 32 * 4, True)
+    assert (plan.shared_bytes(twice), plan.fits(twice)) == (2 * (132 + 132) * 32 * 4, False)
