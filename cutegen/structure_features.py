@@ -40,7 +40,7 @@ _CLUSTER = re.compile(
     r"__cluster_dims__|cudaLaunchAttributeClusterDimension|cluster_sync|ClusterLauncher"
 )
 _FRAGMENTS = re.compile(
-    r"make_fragment_like|partition_fragment_[ABC]|make_rmem_tensor|make_tensor_like"
+    r"make_fragment_like|make_fragment_[ABC]|partition_fragment_[ABC]|make_rmem_tensor|make_tensor_like"
 )
 
 
@@ -106,7 +106,9 @@ def _template_width(node: Node, constants: dict[str, int]) -> int:
     if arguments is None or not arguments.named_children:
         return 0
     if name in ("AutoVectorizingCopyWithAssumedAlignment", "uint_bit_t", "uint_byte_t"):
-        number = evaluate(arguments.named_children[0], constants) or 0
+        number = evaluate(arguments.named_children[0], constants)
+        if number is None:  # a template parameter; several elements are a vector of unknown width
+            number = 128 if "*" in text(arguments) else 0
         return min(128, number * 8 if name == "uint_byte_t" else number)
     if name == "UniversalCopy" and text(arguments.named_children[0]) == "uint64_t":
         return 64

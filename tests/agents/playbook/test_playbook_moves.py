@@ -182,7 +182,8 @@ def test_the_bottleneck_orders_the_tuning(
     model: PlaybookChatModel, silu: KernelSpec, product: KernelSpec, asked: Asked
 ) -> None:
     _, sources = climb(model, silu, asked, Decision.ACCEPTED)
-    streams = {b: tune(model, silu, asked, sources[-1], b) for b in Bottleneck}
+    bottlenecks = (Bottleneck.MEMORY, Bottleneck.SPILLS, Bottleneck.AT_THE_LIMIT)
+    streams = {b: tune(model, silu, asked, sources[-1], b) for b in bottlenecks}
     assert streams[Bottleneck.MEMORY][:2] == [
         "8 vector loads in flight per thread",
         "16 blocks per multiprocessor",
@@ -193,10 +194,11 @@ def test_the_bottleneck_orders_the_tuning(
     ]
     assert streams[Bottleneck.AT_THE_LIMIT] == []
     _, sources = climb(model, product, asked, Decision.ACCEPTED)
-    tiles = {b: tune(model, product, asked, sources[-1], b) for b in Bottleneck}
+    bottlenecks = (Bottleneck.LATENCY, Bottleneck.OCCUPANCY)
+    tiles = {b: tune(model, product, asked, sources[-1], b) for b in bottlenecks}
     assert tiles[Bottleneck.LATENCY][0] == "a block tile 32 deep in K"
     assert tiles[Bottleneck.OCCUPANCY][0] == "a block tile 8 deep in K"
-    assert len(set(map(frozenset, (tiles[b] for b in tiles if b != Bottleneck.AT_THE_LIMIT)))) == 1
+    assert set(tiles[Bottleneck.LATENCY]) == set(tiles[Bottleneck.OCCUPANCY])
 
 
 def test_tuning_never_returns_to_a_source_that_was_judged(

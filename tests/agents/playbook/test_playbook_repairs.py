@@ -27,14 +27,19 @@ VECTORS = ElementwiseDesign(vectorized=True, batch=4)
 @pytest.mark.parametrize(
     ("right", "wrong", "statuses"),
     [
-        ("T const v0 = x_x /", "T const v0 = y /", {Status.COMPILE_ERROR}),
+        ("T const v0 = x_input /", "T const v0 = y /", {Status.COMPILE_ERROR}),
         ("out = float(v0);", "out = float(v0)", {Status.COMPILE_ERROR}),
         (
             "if (blockIdx.x == 0 && i < n) {",
             "if (blockIdx.x == 0) {",
             {Status.OUT_OF_BOUNDS, Status.WRONG_VALUES},
         ),
-        ("      if (v < vectors) {", "      {", {Status.OUT_OF_BOUNDS, Status.WRONG_VALUES}),
+        # the one around the stores
+        (
+            "    if (v < vectors) {\n      CUTE_UNROLL",
+            "    {\n      CUTE_UNROLL",
+            {Status.OUT_OF_BOUNDS, Status.WRONG_VALUES},
+        ),
     ],
     ids=["undeclared", "semicolon", "tail predicate", "vector predicate"],
 )
