@@ -12,14 +12,13 @@ what ``cutegen_launch`` returned, ``synchronize`` for a fault that came later).
 import base64
 import ctypes
 import json
-import mmap
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
-from cutegen.execution.cudart import L2_CACHE_SIZE_ATTRIBUTE, CudaError, CudaRuntime
+from cutegen.execution.cudart import L2_CACHE_SIZE_ATTRIBUTE, CudaError
+from cutegen.execution.devices import CudaDevice, Device, HostDevice
 from cutegen.execution.serving import Message, confine, serve
 
 _WORKSPACE_GUARD = 1 << 16
@@ -28,112 +27,10 @@ _GUARD_BYTE = 0xA7
 _LEAST_FLUSH = 256 << 20  # long enough a write to hide the host's launch latency
 
 
-class _Device(Protocol):
-    """Where the candidate's memory lives."""
-
-    stream: int
-
-    def attach(self, request: Message) -> int:
-        """Map the parent's arena; returns its address in this process."""
-
-    def allocate(self, nbytes: int) -> int:
-        """Memory for a workspace."""
-
-    def fill(self, address: int, byte: int, nbytes: int) -> None:
-        """Set bytes."""
-
-    def read(self, address: int, nbytes: int) -> bytes:
-        """Copy bytes to the host."""
-
-    def before(self, used: int) -> None:
-        """Bring the arena up to date for a launch."""
-
-    def after(self, library: ctypes.CDLL) -> int:
-        """Wait for what was launched; the cudaError_t of kernels that failed."""
-
-
-class _Host:
-    """Emulated device memory: a file in memory that both processes map."""
-
-    stream = 0
-
-    def __init__(self, arena_fd: int) -> None:
-        self._arena = mmap.mmap(arena_fd, 0)
-        self._owned: list[mmap.mmap] = []
-
-    def attach(self, request: Message) -> int:  # noqa: ARG002 - the protocol's signature
-        return _address(self._arena)
-
-    def allocate(self, nbytes: int) -> int:
-        self._owned.append(mmap.mmap(-1, nbytes))
-        return _address(self._owned[-1])
-
-    def fill(self, address: int, byte: int, nbytes: int) -> None:
-        ctypes.memset(address, byte, nbytes)
-
-    def read(self, address: int, nbytes: int) -> bytes:
-        return ctypes.string_at(address, nbytes)
-
-    def before(self, used: int) -> None:
-        """Nothing to do: both processes see the same pages."""
-
-    def after(self, library: ctypes.CDLL) -> int:
-        """What the emulator noticed in kernels whose launch reported no error."""
-        noticed = getattr(library, "cutegen_emulator_synchronize", None)
-        return int(noticed()) if noticed is not None else 0
-
-
-class _Cuda:
-    """Device memory of this process, and the parent's, shared through CUDA IPC or a file.
-
-    The candidate works on this process's own memory. On an H200, streaming within one
-    imported allocation ran at half to four fifths of the bandwidth that own memory gives.
-    """
-
-    def __init__(self, arena_fd: int, library: str, device: int) -> None:
-        self.runtime = CudaRuntime(library, device)
-        self.stream = self.runtime.stream()
-        self._arena_fd = arena_fd
-        self._mirror: mmap.mmap | None = None
-        self._shared = 0
-        self._base = 0
-        self._used = 0
-
-    def attach(self, request: Message) -> int:
-        if request["ipc"]:
-            self._shared = self.runtime.import_memory(bytes.fromhex(request["ipc"]))
-        else:
-            self._mirror = mmap.mmap(self._arena_fd, 0)
-            self._shared = _address(self._mirror)
-        self._base = self.runtime.allocate(os.fstat(self._arena_fd).st_size)
-        return self._base
-
-    def allocate(self, nbytes: int) -> int:
-        return self.runtime.allocate(nbytes)
-
-    def fill(self, address: int, byte: int, nbytes: int) -> None:
-        self.runtime.fill(address, byte, nbytes)
-        self.runtime.synchronize()
-
-    def read(self, address: int, nbytes: int) -> bytes:
-        host = ctypes.create_string_buffer(nbytes)
-        self.runtime.copy(ctypes.addressof(host), address, nbytes)
-        return host.raw
-
-    def before(self, used: int) -> None:
-        self._used = used
-        self.runtime.copy(self._base, self._shared, used)
-
-    def after(self, library: ctypes.CDLL) -> int:  # noqa: ARG002 - the protocol's signature
-        self.runtime.synchronize()
-        self.runtime.copy(self._shared, self._base, self._used)
-        return 0
-
-
 class _Worker:
     """One candidate, from loading to the last launch."""
 
-    def __init__(self, device: _Device) -> None:
+    def __init__(self, device: Device) -> None:
         self._device = device
         self._library: ctypes.CDLL
         self._base = 0
@@ -174,7 +71,7 @@ class _Worker:
         was put elsewhere than on the stream shows up there.
         """
         device = self._device
-        assert isinstance(device, _Cuda)
+        assert isinstance(device, CudaDevice)
         cuda, stream = device.runtime, device.stream
         if self._timing is None:
             size = max(2 * cuda.attribute(L2_CACHE_SIZE_ATTRIBUTE), _LEAST_FLUSH)
@@ -242,7 +139,7 @@ class _Worker:
 
     def _outcome(self, code: int, stage: str) -> Message:
         name, text = "", ""
-        if code and isinstance(self._device, _Cuda):
+        if code and isinstance(self._device, CudaDevice):
             name, text = self._device.runtime.describe(code)
         return {"code": code, "stage": stage, "name": name, "text": text}
 
@@ -260,20 +157,16 @@ def _put(packed: bytearray, offset: int, value: int) -> None:
     packed[offset : offset + 8] = value.to_bytes(8, sys.byteorder)
 
 
-def _address(memory: mmap.mmap) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
-
-
 def main(argument: str) -> None:
     """Serve requests until the parent closes the socket. ``argument`` is JSON."""
     settings = json.loads(argument)
     confine(settings)
 
     def start() -> Mapping[str, Callable[[Message], Message]]:
-        device: _Device = (
-            _Cuda(settings["arena"], settings["cudart"], settings["device"])
+        device: Device = (
+            CudaDevice(settings["arena"], settings["cudart"], settings["device"])
             if settings["cudart"]
-            else _Host(settings["arena"])
+            else HostDevice(settings["arena"])
         )
         worker = _Worker(device)
         return {

@@ -1,0 +1,130 @@
+"""Where a candidate's memory lives, as the worker process sees it.
+
+Like the worker, this imports the standard library only.
+"""
+
+import ctypes
+import mmap
+import os
+from typing import Protocol
+
+from cutegen.execution.cudart import CudaRuntime
+from cutegen.execution.serving import Message
+
+
+class Device(Protocol):
+    """Where the candidate's memory lives."""
+
+    stream: int
+
+    def attach(self, request: Message) -> int:
+        """Map the parent's arena; returns its address in this process."""
+
+    def allocate(self, nbytes: int) -> int:
+        """Memory for a workspace."""
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None:
+        """Set bytes."""
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Copy bytes to the host."""
+
+    def before(self, used: int) -> None:
+        """Bring the arena up to date for a launch."""
+
+    def after(self, library: ctypes.CDLL) -> int:
+        """Wait for what was launched; the cudaError_t of kernels that failed."""
+
+
+class HostDevice:
+    """Emulated device memory: a file in memory that both processes map."""
+
+    stream = 0
+
+    def __init__(self, arena_fd: int) -> None:
+        """Map the arena behind a file descriptor."""
+        self._arena = mmap.mmap(arena_fd, 0)
+        self._owned: list[mmap.mmap] = []
+
+    def attach(self, request: Message) -> int:  # noqa: ARG002 - the protocol's signature
+        """The address of the arena in this process."""
+        return _address(self._arena)
+
+    def allocate(self, nbytes: int) -> int:
+        """Memory for a workspace."""
+        self._owned.append(mmap.mmap(-1, nbytes))
+        return _address(self._owned[-1])
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None:
+        """Set bytes."""
+        ctypes.memset(address, byte, nbytes)
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Copy bytes to the host."""
+        return ctypes.string_at(address, nbytes)
+
+    def before(self, used: int) -> None:
+        """Nothing to do: both processes see the same pages."""
+
+    def after(self, library: ctypes.CDLL) -> int:
+        """What the emulator noticed in kernels whose launch reported no error."""
+        noticed = getattr(library, "cutegen_emulator_synchronize", None)
+        return int(noticed()) if noticed is not None else 0
+
+
+class CudaDevice:
+    """Device memory of this process, and the parent's, shared through CUDA IPC or a file.
+
+    The candidate works on this process's own memory. On an H200, streaming within one
+    imported allocation ran at half to four fifths of the bandwidth that own memory gives.
+    """
+
+    def __init__(self, arena_fd: int, library: str, device: int) -> None:
+        """Take a device in use, through the libcudart at ``library``."""
+        self.runtime = CudaRuntime(library, device)
+        self.stream = self.runtime.stream()
+        self._arena_fd = arena_fd
+        self._mirror: mmap.mmap | None = None
+        self._shared = 0
+        self._base = 0
+        self._used = 0
+
+    def attach(self, request: Message) -> int:
+        """The address of the arena in this process."""
+        if request["ipc"]:
+            self._shared = self.runtime.import_memory(bytes.fromhex(request["ipc"]))
+        else:
+            self._mirror = mmap.mmap(self._arena_fd, 0)
+            self._shared = _address(self._mirror)
+        self._base = self.runtime.allocate(os.fstat(self._arena_fd).st_size)
+        return self._base
+
+    def allocate(self, nbytes: int) -> int:
+        """Memory for a workspace."""
+        return self.runtime.allocate(nbytes)
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None:
+        """Set bytes."""
+        self.runtime.fill(address, byte, nbytes)
+        self.runtime.synchronize()
+
+    def read(self, address: int, nbytes: int) -> bytes:
+        """Copy bytes to the host."""
+        host = ctypes.create_string_buffer(nbytes)
+        self.runtime.copy(ctypes.addressof(host), address, nbytes)
+        return host.raw
+
+    def before(self, used: int) -> None:
+        """Copy the first ``used`` bytes of the parent\'s arena into our own."""
+        self._used = used
+        self.runtime.copy(self._base, self._shared, used)
+
+    def after(self, library: ctypes.CDLL) -> int:  # noqa: ARG002 - the protocol's signature
+        """Wait, and copy them back."""
+        self.runtime.synchronize()
+        self.runtime.copy(self._shared, self._base, self._used)
+        return 0
+
+
+def _address(memory: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
