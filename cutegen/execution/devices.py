@@ -115,7 +115,7 @@ class CudaDevice:
         return host.raw
 
     def before(self, used: int) -> None:
-        """Copy the first ``used`` bytes of the parent\'s arena into our own."""
+        """Copy the first ``used`` bytes of the parent's arena into our own."""
         self._used = used
         self.runtime.copy(self._base, self._shared, used)
 
