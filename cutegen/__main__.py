@@ -1,0 +1,5 @@
+"""``python -m cutegen`` is the ``cutegen`` program."""
+
+from cutegen.cli import main
+
+main()
