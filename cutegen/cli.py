@@ -25,11 +25,12 @@ from cutegen.graphs.resuming import stream_resumed
 from cutegen.graphs.running import stream_graph
 from cutegen.graphs.settings import Budget
 from cutegen.kernel import args_header
+from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.report.terminal import RunProgress, show_examination, show_result, show_verdict
 from cutegen.result import RunResult, RunStatus
 from cutegen.spec import KernelSpec, MathMode, SpecError
-from cutegen.status import Status
 from cutegen.toolchain.discovery import ToolNotFoundError
+from cutegen.verification.verdict import Verdict
 
 app = typer.Typer(
     help="Turn a PyTorch module into a verified, fast CuTe kernel.",
@@ -194,7 +195,7 @@ def evaluate(
         mode.print_json(json.dumps(answer))
     else:
         show_verdict(mode.answers, verdict, measurement)
-    raise typer.Exit(_exit_of_status(verdict.status))
+    raise typer.Exit(exit_of_verdict(verdict, measurement))
 
 
 @app.command("spec")
@@ -223,6 +224,14 @@ def doctor(as_json: AsJson = False) -> None:
     else:
         show_examination(mode.answers, examination)
     raise typer.Exit(Exit.GOOD if examination.executors else Exit.ENVIRONMENT)
+
+
+def exit_of_verdict(verdict: Verdict, measurement: Measurement | None) -> Exit:
+    """GOOD only for a kernel that passed and whose time, if one was taken, is believed."""
+    if verdict.passed:
+        refused = measurement is not None and measurement.state is MeasurementState.REFUSED
+        return Exit.FAILED if refused else Exit.GOOD
+    return Exit.FAILED if verdict.status.is_candidates_fault else Exit.ENVIRONMENT
 
 
 def main() -> None:
@@ -259,9 +268,3 @@ def _exit_of_run(result: RunResult) -> Exit:
         case RunStatus.STOPPED:
             return Exit.GOOD
     return Exit.FAILED
-
-
-def _exit_of_status(status: Status) -> Exit:
-    if status is Status.PASSED:
-        return Exit.GOOD
-    return Exit.FAILED if status.is_candidates_fault else Exit.ENVIRONMENT

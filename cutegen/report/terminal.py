@@ -22,7 +22,7 @@ from cutegen.events import (
     Verified,
 )
 from cutegen.history import Decision
-from cutegen.measurement.timing import Measurement
+from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.result import RunResult, RunStatus
 from cutegen.status import Status
 from cutegen.verification.verdict import Verdict
@@ -167,7 +167,9 @@ def show_verdict(console: Console, verdict: Verdict, measurement: Measurement | 
         console.print(Text(evidence.log.strip(), style="dim"))
     if measurement is None:
         return
-    if measurement.candidate is None:
+    if measurement.state is MeasurementState.REFUSED:
+        console.print(Text(f"time refused: {measurement.reason}", style="red"))
+    elif measurement.candidate is None:
         console.print(Text(f"not measured: {measurement.reason}"))
     else:
         fraction = measurement.roofline.fraction if measurement.roofline else None

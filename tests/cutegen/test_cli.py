@@ -1,0 +1,338 @@
+"""The command line: answers on standard output, progress on standard error, exit codes."""
+
+import os
+
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"  # read when langgraph is imported
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from click.testing import Result
+from filelock import FileLock
+from typer.testing import CliRunner
+
+from cutegen.cli import app, exit_of_verdict
+from cutegen.measurement.timing import Measurement, MeasurementState
+from cutegen.result import RunResult, RunStatus
+from cutegen.status import Status
+from cutegen.verification.verdict import Evidence, Verdict
+
+TESTS = Path(__file__).resolve().parents[1]
+SWISH = str(TESTS / "kernelbench" / "custom" / "small_swish.py")
+SOFTMAX = str(TESTS / "kernelbench" / "level1" / "23_Softmax.py")
+KERNEL = (TESTS / "graphs" / "kernels" / "swish.cu").read_text()
+PROGRAM = (sys.executable, "-c", "from cutegen.cli import main; main()")
+
+needs_gxx = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+
+
+def _path_without_nvcc() -> str:
+    """Emulated runs also build with the nvcc they find, which takes long and proves nothing here.
+
+    One in the wheels, or beside g++, is still found.
+    """
+    folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
+    kept = (
+        folder for folder in folders if (folder / "g++").exists() or not (folder / "nvcc").exists()
+    )
+    return os.pathsep.join(map(str, kept))
+
+
+ENVIRONMENT: dict[str, str | None] = {
+    "PATH": _path_without_nvcc(),
+    "COLUMNS": "200",
+    "CUDA_HOME": None,
+    "FORCE_COLOR": None,
+    "OPENAI_API_KEY": None,
+    "OPENAI_BASE_URL": None,
+}
+
+
+def call(*arguments: str | Path, **environment: str | None) -> Result:
+    """The program's answer, in this process; anything but an exit is a bug and is raised."""
+    result = CliRunner().invoke(app, list(map(str, arguments)), env=ENVIRONMENT | environment)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def call_program(folder: Path, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    """The program's answer, in a process of its own that works in ``folder``."""
+    unset = {"LANGGRAPH_STRICT_MSGPACK", *ENVIRONMENT}  # people do not set it
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment |= {name: value for name, value in ENVIRONMENT.items() if value is not None}
+    return subprocess.run(
+        [*PROGRAM, *map(str, arguments)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+
+def the_object(stdout: str) -> dict[str, Any]:
+    """The one JSON object that standard output consists of."""
+    answer = json.loads(stdout)
+    assert isinstance(answer, dict)
+    assert stdout == stdout.strip() + "\n"
+    return answer
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> "subprocess.CompletedProcess[str]":
+    """A whole run on the emulator, by the real program. Tests must leave its folder as it is."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    folder = tmp_path_factory.mktemp("finished")
+    options = ("--executor", "emulated", "--steps", "0", "--runs-dir", "kept", "--json")
+    return call_program(folder, "run", SWISH, *options)
+
+
+@pytest.fixture
+def evaluate(tmp_path: Path) -> Callable[..., Result]:
+    """Judge a source for the tiny spec on the emulator."""
+
+    def judge(source: str, *options: str, **environment: str | None) -> Result:
+        file = tmp_path / "kernel.cu"
+        file.write_text(source)
+        chosen = ("--spec", SWISH, "--executor", "emulated", *options)
+        return call("evaluate", file, *chosen, **environment)
+
+    return judge
+
+
+def test_run_answers_with_one_object(finished: "subprocess.CompletedProcess[str]") -> None:
+    answer = the_object(finished.stdout)
+    assert finished.returncode == 0
+    assert answer["status"] == "SUCCEEDED"
+    assert answer["spec_name"] == "small_swish"
+    assert [step["decision"] for step in answer["steps"]] == ["accepted"]
+    run_dir, best = Path(answer["run_dir"]), answer["best"]
+    assert run_dir.name == answer["run_id"]
+    assert run_dir.parent.name == "kept"
+    assert best["id"]
+    assert "cutegen_launch" in Path(best["source_path"]).read_text()
+    assert best["verdict"]["status"] == "PASSED"
+    assert best["speedup"] is None
+    assert "emulator" in best["speedup_reason"]
+
+
+def test_run_tells_its_progress_on_standard_error(
+    finished: "subprocess.CompletedProcess[str]",
+) -> None:
+    lines = finished.stderr.splitlines()
+    assert lines[0].startswith("small_swish · activation · emulated · playbook")
+    assert lines[1] == json.loads(finished.stdout)["run_dir"]  # whole, for copying
+    for told in ("synthesizer: ", "  built by emulator", "  verified", "  accepted: "):
+        assert any(line.startswith(told) for line in lines), told
+
+
+def test_a_finished_run_is_answered_again_without_work(
+    finished: "subprocess.CompletedProcess[str]",
+) -> None:
+    answer = the_object(finished.stdout)
+    again = call("resume", answer["run_dir"], "--json")
+    assert again.exit_code == 0
+    assert the_object(again.stdout) == answer
+    told = call("resume", answer["run_dir"])
+    assert told.exit_code == 0
+    for word in ("SUCCEEDED", answer["best"]["source_path"], "not measured", "as exact as PyTorch"):
+        assert word in told.stdout
+
+
+def test_a_run_that_somebody_else_is_at_work_on(
+    finished: "subprocess.CompletedProcess[str]",
+) -> None:
+    run_dir = json.loads(finished.stdout)["run_dir"]
+    with FileLock(Path(run_dir) / "run.lock"):
+        refused = call("resume", run_dir, "--json")
+    assert refused.exit_code == 2
+    assert "another process" in the_object(refused.stdout)["error"]
+
+
+@needs_gxx
+def test_a_run_that_the_model_service_ends_after_a_kernel_is_good(tmp_path: Path) -> None:
+    recording = tmp_path / "recording.jsonl"
+    reply = f"INTENT: one element per thread\n```cuda\n{KERNEL}```\n"
+    recording.write_text(json.dumps({"agent": "synthesizer", "reply": reply}) + "\n")
+    options = ("--executor", "emulated", "--model", f"replay:{recording}", "--json")
+    stopped = call("run", SWISH, "--runs-dir", tmp_path, "--run-id", "short", *options)
+    answer = the_object(stopped.stdout)
+    assert (stopped.exit_code, answer["status"], answer["run_id"]) == (0, "STOPPED", "short")
+    assert "asks for another" in answer["reason"]
+    assert RunResult.load(tmp_path / "short").status is RunStatus.STOPPED
+
+
+@needs_gxx
+def test_an_operation_that_the_model_cannot_write(tmp_path: Path) -> None:
+    result = call("run", SOFTMAX, "--executor", "emulated", "--runs-dir", tmp_path, "--json")
+    answer = the_object(result.stdout)
+    assert (result.exit_code, answer["status"], answer["best"]) == (1, "UNSUPPORTED", None)
+    assert "softmax" in answer["reason"]
+
+
+@needs_gxx
+def test_an_unknown_model_is_the_callers_mistake(tmp_path: Path) -> None:
+    options = ("--executor", "emulated", "--runs-dir", tmp_path, "--model", "nobody")
+    result = call("run", SWISH, *options, "--json")
+    assert result.exit_code == 2
+    error = the_object(result.stdout)
+    assert error["kind"] == "usage"
+    assert "use playbook" in error["error"]
+
+
+@needs_gxx
+def test_a_service_without_a_key_is_the_surroundings_fault(tmp_path: Path) -> None:
+    options = ("--executor", "emulated", "--runs-dir", tmp_path, "--model", "openai:any")
+    result = call("run", SWISH, *options, "--json")
+    assert result.exit_code == 3
+    assert "OPENAI_API_KEY" in result.stdout
+
+
+@needs_no_gpu
+def test_cuda_without_a_gpu_is_the_surroundings_fault(tmp_path: Path) -> None:
+    result = call("run", SWISH, "--runs-dir", tmp_path, "--executor", "cuda", "--json")
+    assert result.exit_code == 3
+    error = the_object(result.stdout)
+    assert error["kind"] == "environment"
+    assert error["error"] in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--executor", "tpu"), "emulated"),
+        (("--executor", "emulated", "--run-id", "../else"), "run id"),
+        (("--steps", "-1"), "--steps"),
+        (("--math", "fp7"), "--math"),
+    ],
+)
+def test_options_that_mean_nothing(options: tuple[str, ...], word: str, tmp_path: Path) -> None:
+    result = call("run", SWISH, "--runs-dir", tmp_path / "runs", *options)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert word in result.stderr
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    result = call("resume", tmp_path, "--json")
+    assert result.exit_code == 2
+    assert "is no run folder" in the_object(result.stdout)["error"]
+    assert call("resume", tmp_path / "absent").exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_gxx
+def test_a_right_kernel_passes(evaluate: Callable[..., Result]) -> None:
+    result = evaluate(KERNEL, "--json")
+    answer = the_object(result.stdout)
+    assert (result.exit_code, answer["status"], answer["executor"]) == (0, "PASSED", "emulated")
+    assert answer["evidence"]["errors"]
+    assert answer["measurement"]["state"] == "UNMEASURED"
+    told = evaluate(KERNEL)
+    assert told.exit_code == 0
+    assert told.stdout.startswith("PASSED as exact as PyTorch")
+    assert "not measured: " in told.stdout
+
+
+@needs_gxx
+def test_a_wrong_kernel_fails(evaluate: Callable[..., Result]) -> None:
+    wrong = KERNEL.replace("(1.0f + expf", "(1.0f - expf")
+    assert wrong != KERNEL
+    result = evaluate(wrong, "--json")
+    answer = the_object(result.stdout)
+    assert (result.exit_code, answer["status"]) == (1, "WRONG_VALUES")
+    assert answer["measurement"] is None
+    (error,) = answer["evidence"]["errors"]
+    assert error["error"] > error["bound"]
+    assert error["bad_count"] > 0
+
+
+@needs_gxx
+def test_a_source_without_the_entry_point_fails(evaluate: Callable[..., Result]) -> None:
+    result = evaluate("__global__ void kernel() {}\n", "--json")
+    answer = the_object(result.stdout)
+    assert (result.exit_code, answer["status"]) == (1, "COMPILE_ERROR")
+    assert "cutegen_launch" in answer["evidence"]["summary"]
+
+
+def test_no_compiler_is_not_the_kernels_fault(evaluate: Callable[..., Result]) -> None:
+    result = evaluate(KERNEL, "--json", PATH="", CXX=None)
+    assert result.exit_code == 3
+    answer = the_object(result.stdout)
+    assert answer["status"] == "ENVIRONMENT"
+    assert "install g++" in json.dumps(answer["evidence"])
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "code"),
+    [
+        (Status.PASSED, MeasurementState.MEASURED, 0),
+        (Status.PASSED, MeasurementState.UNMEASURED, 0),
+        (Status.PASSED, MeasurementState.REFUSED, 1),
+        (Status.CHEAT, None, 1),
+        (Status.RESOURCE, None, 3),
+        (Status.ENVIRONMENT, None, 3),
+    ],
+)
+def test_the_exit_code_tells_whose_fault_it_is(
+    status: Status, state: MeasurementState | None, code: int
+) -> None:
+    verdict = Verdict(status=status, executor="cuda", evidence=Evidence(summary="seen"))
+    measurement = None if state is None else Measurement(state=state, reason="because")
+    assert exit_of_verdict(verdict, measurement) == code
+
+
+def test_spec_prints_the_header() -> None:
+    result = call("spec", SWISH)
+    assert result.exit_code == 0
+    assert "struct CutegenArgs {" in result.stdout
+    assert "float const* x;  // input, 256 x 1000" in result.stdout
+
+
+def test_spec_as_an_object_holds_the_header() -> None:
+    result = call("spec", SWISH, "--math", "tf32", "--json")
+    answer = the_object(result.stdout)
+    assert result.exit_code == 0
+    assert answer["header"] == call("spec", SWISH).stdout
+    assert (answer["name"], answer["math_mode"]) == ("small_swish", "tf32")
+    plain = the_object(call("spec", SWISH, "--json").stdout)
+    assert plain["id"] != answer["id"]  # another arithmetic is another task
+
+
+def test_what_a_spec_prints_is_no_part_of_the_answer(tmp_path: Path) -> None:
+    talkative = tmp_path / "talkative.py"
+    talkative.write_text("print('hello')\n" + Path(SWISH).read_text())
+    result = call("spec", talkative, "--json")
+    assert the_object(result.stdout)["name"] == "talkative"
+
+
+def test_a_file_without_a_model(tmp_path: Path) -> None:
+    (tmp_path / "empty.py").write_text("import torch\n")
+    done = call_program(tmp_path, "spec", "empty.py", "--json")
+    assert done.returncode == 2
+    error = the_object(done.stdout)
+    assert error["kind"] == "usage"
+    assert "defines no class Model" in error["error"]
+    assert done.stderr == f"cutegen: {error['error']}\n"
+    told = call("run", tmp_path / "empty.py")
+    assert told.exit_code == 2
+    assert told.stdout == ""
+    assert "defines no class Model" in told.stderr
+
+
+def test_help_names_every_command() -> None:
+    result = call("--help")
+    assert result.exit_code == 0
+    for command in ("run", "resume", "evaluate", "spec", "doctor"):
+        assert f" {command} " in result.stdout
