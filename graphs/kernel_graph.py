@@ -28,7 +28,7 @@ from cutegen.graphs.proposing import (
 )
 from cutegen.graphs.standing import standing
 from cutegen.graphs.start import start_run
-from cutegen.graphs.state import Node, RunInput, State, Stop
+from cutegen.graphs.state import Node, RunInput, State, Stop, plain
 from cutegen.graphs.workshop import Workshop
 from cutegen.result import RunStatus
 
@@ -91,7 +91,8 @@ def _node(name: Node, work: Work) -> NodeFunction:
             update["stop"] = Stop(status=RunStatus.STOPPED, reason=str(error), node=name)
         update["wall_s"] = state.get("wall_s", 0.0) + time.monotonic() - began
         after: State = {**state, **update}
-        return update | standing(name, after, Workshop.of(after, context, runtime.stream_writer))
+        shop = Workshop.of(after, context, runtime.stream_writer)
+        return plain(update | standing(name, after, shop))
 
     node.__name__ = name
     return node

@@ -14,7 +14,7 @@ from cutegen.graphs.context import Context, LiveContext
 from cutegen.graphs.following import CHECKPOINTS, drain, follow, name_of, open_run, resumed
 from cutegen.graphs.settings import Budget, Settings
 from cutegen.graphs.start import own_architecture, start_run
-from cutegen.graphs.state import Node, State
+from cutegen.graphs.state import Node, State, plain
 from cutegen.graphs.takeover import judge_lineage
 from cutegen.result import RESULT_FILE, RunResult
 
@@ -70,7 +70,7 @@ def stream_resumed(
         yield resumed(state, context)
         if new.executor != old.executor and state["steps"]:
             update = yield from judge_lineage(state, context, new)
-            graph.update_state(config, update, as_node="measure")
+            graph.update_state(config, plain(update), as_node="measure")
             yield from follow(graph, None, config, context)
         elif snapshot.next:
             yield from follow(graph, None, config, context)

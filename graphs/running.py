@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from cutegen.agents.ask import Chat
-from cutegen.agents.models.resolve import DEFAULT_MODEL
+from cutegen.agents.models.resolve import DEFAULT_MODEL, resolve_model
 from cutegen.events import Event
 from cutegen.execution.protocol import Executor
 from cutegen.graphs.context import LiveContext
@@ -54,6 +54,7 @@ def run_graph(
     Raises:
         SpecError: The reference is refused.
         EnvironmentUnfitError: The executor asked for cannot be used here.
+        ModelError: The model cannot be used here.
         ValueError: The model's or run's name is none, or the run is of another spec.
         RunBusyError: Another process is at work on this run.
     """
@@ -110,6 +111,10 @@ def stream_graph(
         spec = KernelSpec.from_kernelbench(spec, seed=seed)
     run_id = run_id or new_run_id(spec.name)
     folder = Path(runs_dir) / run_id
+    if not folder.exists():  # what cannot be used is said before anything is made
+        context.judge(context.executor)
+        if context.live_chat is None:
+            resolve_model(context.model)
     with open_run(folder) as (graph, config):
         state = start_run(context, run_id, spec=spec)
         snapshot = graph.get_state(config)

@@ -4,7 +4,8 @@ Sources, verdicts, measurements, steps and the spec are artefacts in the run's s
 has their ids.
 """
 
-from typing import Literal
+import json
+from typing import Literal, cast
 
 from pydantic import JsonValue
 from typing_extensions import TypedDict
@@ -80,3 +81,8 @@ class State(RunInput, total=False):
     stop: Stop | None
     status: str  # RunStatus, once finished
     reason: str
+
+
+def plain(update: State) -> State:
+    """An update as JSON holds it: enums become their values, which every reader can load."""
+    return cast("State", json.loads(json.dumps(update)))
