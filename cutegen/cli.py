@@ -6,30 +6,29 @@ Exit codes: 0 good, 1 the kernel or the run failed, 2 usage, 3 environment.
 
 import json
 import sys
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from enum import IntEnum
+from collections.abc import Generator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from cutegen.agents.models.errors import ModelError
+from cutegen.agents.diagnostician import second_opinion
+from cutegen.agents.models.resolve import resolve_model
+from cutegen.answering import Exit, Mode
 from cutegen.doctor import examine
 from cutegen.events import Event
-from cutegen.execution import EnvironmentUnfitError, resolve_executor
+from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
-from cutegen.graphs.following import RunBusyError
 from cutegen.graphs.resuming import stream_resumed
 from cutegen.graphs.running import stream_graph
 from cutegen.graphs.settings import Budget
-from cutegen.kernel import args_header
+from cutegen.kernel import args_header, candidate_id
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.report.terminal import RunProgress, show_examination, show_result, show_verdict
 from cutegen.result import RunResult, RunStatus
-from cutegen.spec import KernelSpec, MathMode, SpecError
-from cutegen.toolchain.discovery import ToolNotFoundError
+from cutegen.spec import KernelSpec, MathMode
+from cutegen.status import Status
+from cutegen.store import write_atomically
 from cutegen.verification.verdict import Verdict
 
 app = typer.Typer(
@@ -38,45 +37,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-
-
-class Exit(IntEnum):
-    """What the exit code says."""
-
-    GOOD = 0
-    FAILED = 1
-    USAGE = 2
-    ENVIRONMENT = 3
-
-
-class Mode:
-    """How answers are given: to a person, or as one JSON object."""
-
-    def __init__(self, as_json: bool) -> None:
-        """Answer as JSON, or to a person."""
-        self.as_json = as_json
-        self.answers = Console()
-        self.progress = Console(stderr=True)
-
-    def print_json(self, text: str) -> None:
-        """Write the one JSON object."""
-        sys.stdout.write(text + "\n")
-
-    @contextmanager
-    def faults_told(self) -> Iterator[None]:
-        """Turn the user's mistakes and the machine's faults into a message and an exit code."""
-        try:
-            yield
-        except (EnvironmentUnfitError, ToolNotFoundError, ModelError) as error:
-            self._end(Exit.ENVIRONMENT, error)
-        except (SpecError, RunBusyError, OSError, ValueError) as error:
-            self._end(Exit.USAGE, error)
-
-    def _end(self, code: Exit, error: Exception) -> None:
-        if self.as_json:
-            self.print_json(json.dumps({"error": str(error), "kind": code.name.lower()}))
-        self.progress.print(f"cutegen: {error}", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(code)
 
 
 SpecFile = Annotated[
@@ -90,6 +50,9 @@ SpecFile = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 ModelName = Annotated[str, typer.Option("--model", help="playbook, openai:NAME or replay:FILE.")]
 ExecutorName = Annotated[str, typer.Option("--executor", help="auto, cuda or emulated.")]
+_RUN_STATUSES = {Exit.USAGE: RunStatus.FAILED.value, Exit.ENVIRONMENT: RunStatus.STOPPED.value}
+_VERDICT_STATUSES = {Exit.ENVIRONMENT: Status.ENVIRONMENT.value}
+
 RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where run folders are kept.")]
 Math = Annotated[MathMode, typer.Option("--math", help="The arithmetic that a kernel may use.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seeds inputs and fiber order.")]
@@ -118,7 +81,7 @@ def run(
 
     Example: `cutegen run tests/kernelbench/level1/25_Swish.py`
     """
-    mode = Mode(as_json)
+    mode = Mode(as_json, _RUN_STATUSES)
     with mode.faults_told():
         _follow(
             mode,
@@ -138,9 +101,10 @@ def run(
 @app.command()
 def resume(
     run_folder: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run folder.", exists=True, file_okay=False)
+        Path, typer.Argument(metavar="RUN", help="A run folder, or a run's name in --runs-dir.")
     ],
     *,
+    runs_dir: RunsDir = Path("runs"),
     model: Annotated[str | None, typer.Option(help="Another model than the run's.")] = None,
     executor: Annotated[str | None, typer.Option(help="Another executor than the run's.")] = None,
     steps: Steps = None,
@@ -151,11 +115,12 @@ def resume(
 
     Example: `cutegen resume runs/20260101-swish --executor cuda`
     """
-    mode = Mode(as_json)
+    mode = Mode(as_json, _RUN_STATUSES)
     with mode.faults_told():
         # the run's own budget, unless another one is asked for
         budget = None if steps is None and wall_s is None else _budget(steps, wall_s)
-        _follow(mode, stream_resumed(run_folder, model=model, executor=executor, budget=budget))
+        folder = run_folder if run_folder.is_dir() else runs_dir / run_folder
+        _follow(mode, stream_resumed(folder, model=model, executor=executor, budget=budget))
 
 
 @app.command()
@@ -166,7 +131,13 @@ def evaluate(
         Path,
         typer.Option("--spec", help="The KernelBench-format file.", exists=True, dir_okay=False),
     ],
+    model: Annotated[
+        str | None, typer.Option(help="Ask this model why a kernel failed: as for `run`.")
+    ] = None,
     executor: ExecutorName = "auto",
+    runs_dir: Annotated[
+        Path | None, typer.Option(help="Keep the answer in `evaluations` in this folder.")
+    ] = None,
     math: Math = MathMode.FP32,
     seed: Seed = 0,
     timeout_s: Annotated[float, typer.Option(help="Most seconds for one launch.")] = 60.0,
@@ -176,7 +147,7 @@ def evaluate(
 
     Example: `cutegen evaluate swish.cu --spec tests/kernelbench/level1/25_Swish.py`
     """
-    mode = Mode(as_json)
+    mode = Mode(as_json, _VERDICT_STATUSES)
     with mode.faults_told():
         source = kernel.read_text()
         reference = KernelSpec.from_kernelbench(spec, math_mode=math, seed=seed)
@@ -189,12 +160,25 @@ def evaluate(
             if verdict.passed
             else None
         )
+        causes = (
+            second_opinion(resolve_model(model), reference, source, verdict)
+            if model is not None and verdict.status.is_candidates_fault
+            else ()
+        )
+        answer: dict[str, Any] = verdict.model_dump(mode="json") | {
+            "measurement": measurement.model_dump(mode="json") if measurement else None,
+            "causes": [cause.model_dump(mode="json") for cause in causes],
+        }
+        if runs_dir is not None:
+            kept = runs_dir / "evaluations" / f"{candidate_id(source, reference.id)}.json"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(kept, json.dumps(answer | {"source": source}, indent=2))
     if mode.as_json:
-        answer: dict[str, Any] = verdict.model_dump(mode="json")
-        answer["measurement"] = measurement.model_dump(mode="json") if measurement else None
         mode.print_json(json.dumps(answer))
     else:
         show_verdict(mode.answers, verdict, measurement)
+        for cause in causes:
+            mode.answers.print(f"{model}: {cause.cause}", markup=False)
     raise typer.Exit(exit_of_verdict(verdict, measurement))
 
 

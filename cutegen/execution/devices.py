@@ -35,6 +35,9 @@ class Device(Protocol):
     def after(self, library: ctypes.CDLL) -> int:
         """Wait for what was launched; the cudaError_t of kernels that failed."""
 
+    def launched(self, library: ctypes.CDLL) -> bool:
+        """Whether the candidate gave this device any work; True where nobody counts it."""
+
 
 class HostDevice:
     """Emulated device memory: a file in memory that both processes map."""
@@ -70,6 +73,11 @@ class HostDevice:
         """What the emulator noticed in kernels whose launch reported no error."""
         noticed = getattr(library, "cutegen_emulator_synchronize", None)
         return int(noticed()) if noticed is not None else 0
+
+    def launched(self, library: ctypes.CDLL) -> bool:
+        """Device memory is host memory here, so only the emulator's count tells."""
+        count = getattr(library, "cutegen_emulator_launches", None)
+        return count is None or bool(count())
 
 
 class CudaDevice:
@@ -124,6 +132,10 @@ class CudaDevice:
         self.runtime.synchronize()
         self.runtime.copy(self._shared, self._base, self._used)
         return 0
+
+    def launched(self, library: ctypes.CDLL) -> bool:  # noqa: ARG002 - the protocol's signature
+        """The host cannot touch this memory, so outputs prove work."""
+        return True
 
 
 def _address(memory: mmap.mmap) -> int:

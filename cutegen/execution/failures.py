@@ -49,6 +49,13 @@ _SIGNAL_HINTS = {
 _MEMORY_SIGNALS = (signal.SIGSEGV, signal.SIGBUS)
 
 
+NOTHING_LAUNCHED = Failure(
+    status=Status.DID_NOT_RUN,
+    summary="cutegen_launch put no kernel on the stream",
+    hints=("the work belongs into kernels: on a GPU the host cannot touch these tensors",),
+)
+
+
 def failed_launch(reply: dict[str, Any]) -> Failure | None:
     """What a reply to ``launch`` or ``sample`` reports; None when all went well."""
     if reply["error"]:

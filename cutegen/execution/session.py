@@ -10,7 +10,7 @@ import torch
 from pydantic import JsonValue
 from torch import Tensor
 
-from cutegen.execution.failures import ended_worker, failed_launch
+from cutegen.execution.failures import NOTHING_LAUNCHED, ended_worker, failed_launch
 from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespasses, view
 from cutegen.execution.process import WorkerEndedError, WorkerProcess
 from cutegen.kernel import args_structure, fill_args
@@ -170,6 +170,8 @@ class WorkerSession:
             log = self._process.close()
             self._broken = failure.model_copy(update={"log": log})
             return CaseRun(failure=self._broken)
+        if not reply["launched"]:
+            return CaseRun(failure=NOTHING_LAUNCHED)
         self._arena.from_worker()
         written = [
             f"{where.changed} bytes {where.side} of {where.tensor}, the nearest "

@@ -60,6 +60,7 @@ class _Worker:
         began = time.perf_counter()
         reply = self._run()
         reply["seconds"] = time.perf_counter() - began
+        reply["launched"] = self._device.launched(self._library)
         reply["workspace_bytes"] = self._workspace[1]
         reply["workspace_intact"] = bool(reply["code"]) or self._guards_hold()
         return reply

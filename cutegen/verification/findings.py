@@ -10,8 +10,8 @@ from cutegen.verification.session import CaseRun, Failure
 from cutegen.verification.verdict import Evidence
 
 _RACE_HINT = (
-    "threads race: look for a missing __syncthreads (also before shared memory is "
-    "reused), a wait on the wrong stage, or two blocks that write one element"
+    "either threads race (a missing __syncthreads, also before shared memory is reused; a wait on "
+    "the wrong stage; two blocks that write one element), or a call depends on an earlier one"
 )
 
 

@@ -150,6 +150,13 @@ def test_a_finished_run_is_answered_again_without_work(
         assert word in told.stdout
 
 
+def test_a_run_is_found_by_its_name(finished: "subprocess.CompletedProcess[str]") -> None:
+    run_dir = Path(the_object(finished.stdout)["run_dir"])
+    again = call("resume", run_dir.name, "--runs-dir", run_dir.parent, "--json")
+    assert again.exit_code == 0
+    assert the_object(again.stdout)["run_id"] == run_dir.name
+
+
 def test_a_run_that_somebody_else_is_at_work_on(
     finished: "subprocess.CompletedProcess[str]",
 ) -> None:
@@ -182,6 +189,13 @@ def test_an_operation_that_the_model_cannot_write(tmp_path: Path) -> None:
 
 
 @needs_gxx
+def test_a_run_that_never_began_leaves_nothing(tmp_path: Path) -> None:
+    result = call("run", SWISH, "--model", "gpt9", "--runs-dir", tmp_path / "runs", "--json")
+    assert result.exit_code == 2
+    assert the_object(result.stdout)["status"] == "FAILED"
+    assert not (tmp_path / "runs").exists()
+
+
 def test_an_unknown_model_is_the_callers_mistake(tmp_path: Path) -> None:
     options = ("--executor", "emulated", "--runs-dir", tmp_path, "--model", "nobody")
     result = call("run", SWISH, *options, "--json")
@@ -259,6 +273,27 @@ def test_a_wrong_kernel_fails(evaluate: Callable[..., Result]) -> None:
 
 
 @needs_gxx
+@needs_gxx
+def test_an_answer_is_kept_where_it_is_asked_for(
+    evaluate: Callable[..., Result], tmp_path: Path
+) -> None:
+    evaluate("nothing", "--runs-dir", str(tmp_path / "runs"))
+    (kept,) = (tmp_path / "runs" / "evaluations").glob("*.json")
+    answer = json.loads(kept.read_text())
+    assert answer["status"] == "COMPILE_ERROR"
+    assert answer["source"] == "nothing"
+
+
+@needs_gxx
+def test_a_model_says_why_a_kernel_failed(evaluate: Callable[..., Result], tmp_path: Path) -> None:
+    recording = tmp_path / "opinion.jsonl"
+    reply = "CAUSE: the file holds one word\nLINE: 1\nCHANGE: write a kernel"
+    recording.write_text(json.dumps({"agent": "diagnostician", "reply": reply}) + "\n")
+    result = evaluate("nothing", "--model", f"replay:{recording}", "--json")
+    (cause,) = the_object(result.stdout)["causes"]
+    assert cause["cause"] == "the file holds one word"
+
+
 def test_a_source_without_the_entry_point_fails(evaluate: Callable[..., Result]) -> None:
     result = evaluate("__global__ void kernel() {}\n", "--json")
     answer = the_object(result.stdout)

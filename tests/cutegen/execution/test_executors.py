@@ -146,3 +146,15 @@ def test_a_deadlock_that_the_launch_hides_is_found(
     verdict = emulated.evaluate(EvaluationJob(spec=spec, source=source))
     assert verdict.status is Status.LAUNCH_ERROR, verdict.evidence
     assert "deadlock" in verdict.evidence.log.lower()
+
+
+def test_work_of_the_host_is_no_kernel(emulated: EmulatedExecutor, spec: KernelSpec) -> None:
+    source = """
+#include "cutegen_args.h"
+extern "C" cudaError_t cutegen_launch(CutegenArgs const* a) {
+  for (int64_t i = 0; i < a->x_shape[0] * a->x_shape[1]; ++i) a->out[i] = a->x[i] * a->x[i];
+  return cudaSuccess;
+}
+"""
+    verdict = emulated.evaluate(EvaluationJob(spec=spec, source=source))
+    assert verdict.status is Status.DID_NOT_RUN, verdict.evidence

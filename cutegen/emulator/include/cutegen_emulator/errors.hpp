@@ -68,6 +68,8 @@ namespace cutegen_emu __attribute__((visibility("hidden"))) {
 inline std::atomic<int> last_error{cudaSuccess};
 inline std::atomic<int> sticky_error{cudaSuccess};
 
+inline std::atomic<long> launches{0};  // kernels, copies and fills since somebody last asked
+
 inline cudaError_t record(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;

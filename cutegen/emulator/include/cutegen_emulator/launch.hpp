@@ -225,6 +225,7 @@ class Launch {
 
  private:
   cudaError_t run(void (*enter)(void const*), void const* closure) const {
+    ++launches;
     if (machine && machine->on_fiber()) {
       machine->fail(cudaErrorNotSupported, "a kernel launches a kernel; the emulator cannot");
     }
