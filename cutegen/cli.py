@@ -19,6 +19,7 @@ from cutegen.doctor import examine
 from cutegen.events import Event
 from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
+from cutegen.graphs.following import drain
 from cutegen.graphs.resuming import stream_resumed
 from cutegen.graphs.running import stream_graph
 from cutegen.graphs.settings import Budget
@@ -229,13 +230,7 @@ def _budget(steps: int | None, wall_s: float | None) -> Budget:
 
 
 def _follow(mode: Mode, events: Generator[Event, None, RunResult]) -> None:
-    progress = RunProgress(mode.progress)
-    while True:
-        try:
-            progress.show(next(events))
-        except StopIteration as end:
-            result: RunResult = end.value
-            break
+    result = drain(events, RunProgress(mode.progress).show)
     if mode.as_json:
         mode.print_json(result.model_dump_json())
     else:
