@@ -12,14 +12,15 @@ inline int __syncthreads_or(int predicate, int line = __builtin_LINE()) {
 }
 
 inline int __syncthreads_count(int predicate, int line = __builtin_LINE()) {
+  cutegen_emu::Block& block = cutegen_emu::machine->block();
   cutegen_emu::machine->wait_at_barrier(predicate != 0, line, "__syncthreads_count");
-  return cutegen_emu::machine->barrier_count();
+  return block.barrier_count;
 }
 
 inline int __syncthreads_and(int predicate, int line = __builtin_LINE()) {
-  cutegen_emu::Machine& m = *cutegen_emu::machine;
-  m.wait_at_barrier(predicate != 0, line, "__syncthreads_and");
-  return m.barrier_count() == m.barrier_threads();
+  cutegen_emu::Block& block = cutegen_emu::machine->block();
+  cutegen_emu::machine->wait_at_barrier(predicate != 0, line, "__syncthreads_and");
+  return block.barrier_count == block.barrier_threads;
 }
 
 inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }

@@ -95,67 +95,32 @@ inline uint64_t seed_from_environment() {
   return text ? strtoull(text, nullptr, 10) : 0;
 }
 
-inline void Machine::run_block(uint3 index, uint64_t linear) {
-  blockIdx = index;
-  random_ = Random(launch_->seed ^ (linear + 1) * 0xA24BAED4963EE407u);
-  ready_head_ = ready_count_ = 0;
-  at_barrier_ = barrier_line_ = predicate_sum_ = 0;
-  alive_ = threads_;
-  for (int w = 0; w * kWarp < threads_; ++w) {
-    int const lanes = std::min(threads_ - w * kWarp, kWarp);
-    warps_[w] = {lanes == kWarp ? ~0u : (1u << lanes) - 1, 0};
-  }
-  bool const backwards = launch_->order == Order::kReverse;
-  for (int i = 0; i < threads_; ++i) make_ready(backwards ? threads_ - 1 - i : i);
-  shared_->begin_block(launch_->smem_bytes);
-
-  while (alive_ > 0) {
-    run_ready();
-    if (alive_ == 0 || launch_->failed.load(std::memory_order_relaxed)) break;
-    if (!release_stalled() && !launch_->failed.exchange(true)) {
-      report_deadlock();
-      record_sticky(cudaErrorLaunchFailure);
-    }
-  }
-  for (int t = 0; t < threads_; ++t) {  // of a block that was given up
-    if (fibers_[t].stack) stacks_.give(fibers_[t].stack);
-    fibers_[t].stack = nullptr;
-    fibers_[t].wait = Wait::kNothing;
-  }
-  long const overrun = alive_ ? -1 : shared_->overrun();
-  if (overrun >= 0 && !launch_->failed.exchange(true)) {
-    fprintf(stderr,
-            "cutegen emulator: %s wrote beyond the end of a shared memory array of %ld bytes, in "
-            "block (%u,%u,%u)\n",
-            launch_->kernel, overrun, index.x, index.y, index.z);
-    record_sticky(cudaErrorIllegalAddress);
-  }
-}
-
-// Gives every OS thread one block after another, in the launch's order.
+// Gives every OS thread one cluster (mostly of a single block) after another, in the launch's order.
 class Dispatcher {
  public:
   explicit Dispatcher(LaunchState& launch)
       : launch_(launch),
-        blocks_(uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z),
+        grid_(launch.grid.x / launch.cluster.x, launch.grid.y / launch.cluster.y,
+              launch.grid.z / launch.cluster.z),
+        clusters_(uint64_t(grid_.x) * grid_.y * grid_.z),
         random_(launch.seed),
-        offset_(random_.below(uint32_t(std::min<uint64_t>(blocks_, UINT32_MAX)))),
+        offset_(random_.below(uint32_t(std::min<uint64_t>(clusters_, UINT32_MAX)))),
         stride_(1) {
     if (launch.order != Order::kRandom) return;
     // An affine permutation needs no memory, however large the grid.
     do {
-      stride_ = 1 + random_.below(uint32_t(std::min<uint64_t>(blocks_, 1u << 20)));
-    } while (std::gcd(stride_, blocks_) != 1);
+      stride_ = 1 + random_.below(uint32_t(std::min<uint64_t>(clusters_, 1u << 20)));
+    } while (std::gcd(stride_, clusters_) != 1);
   }
 
   void run() {
-    unsigned const workers = unsigned(std::min<uint64_t>(worker_count(), blocks_));
+    unsigned const workers = unsigned(std::min<uint64_t>(worker_count(), clusters_));
     std::vector<std::thread> others;
     for (unsigned i = 1; i < workers; ++i) {
       try {
         others.emplace_back([this] { help(); });
       } catch (std::system_error const&) {
-        break;  // a sandbox may allow no more threads: the blocks run on those that there are
+        break;  // a sandbox may allow no more threads: the clusters run on those that there are
       }
     }
     own_machine();
@@ -175,28 +140,28 @@ class Dispatcher {
     machine->begin_launch(launch_);
     while (!launch_.failed.load(std::memory_order_relaxed)) {
       uint64_t const turn = next_.fetch_add(1, std::memory_order_relaxed);
-      if (turn >= blocks_) break;
+      if (turn >= clusters_) break;
       uint64_t const linear = position(turn);
-      unsigned const x = unsigned(linear % launch_.grid.x);
-      uint64_t const rest = linear / launch_.grid.x;
-      machine->run_block({x, unsigned(rest % launch_.grid.y), unsigned(rest / launch_.grid.y)},
-                         linear);
+      unsigned const x = unsigned(linear % grid_.x);
+      uint64_t const rest = linear / grid_.x;
+      machine->run_cluster({x, unsigned(rest % grid_.y), unsigned(rest / grid_.y)}, linear);
     }
   }
 
   uint64_t position(uint64_t turn) const {
     switch (launch_.order) {
       case Order::kReverse:
-        return blocks_ - 1 - turn;
+        return clusters_ - 1 - turn;
       case Order::kRandom:
-        return uint64_t((static_cast<unsigned __int128>(turn) * stride_ + offset_) % blocks_);
+        return uint64_t((static_cast<unsigned __int128>(turn) * stride_ + offset_) % clusters_);
       default:
         return turn;
     }
   }
 
   LaunchState& launch_;
-  uint64_t blocks_;
+  dim3 grid_;  // of clusters
+  uint64_t clusters_;
   Random random_;
   uint64_t offset_;
   uint64_t stride_;
@@ -232,9 +197,9 @@ class Launch {
     if (int const sticky = sticky_error) return record(cudaError_t(sticky));
     cudaError_t const refused = check();
     if (refused != cudaSuccess) return record(refused);
-    LaunchState state{kernel_, grid_,   block_,
-                      smem_,   enter,   closure,
-                      order_from_environment(), seed_from_environment()};
+    LaunchState state{kernel_, grid_, block_,  dim3(1, 1, 1),
+                      smem_,   enter, closure, order_from_environment(),
+                      seed_from_environment()};
     Dispatcher(state).run();
     return cudaError_t(sticky_error.load());
   }
