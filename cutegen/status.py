@@ -14,7 +14,12 @@ class Status(StrEnum):
     PRECISION_DOWNGRADE = "PRECISION_DOWNGRADE"
     NONDETERMINISTIC = "NONDETERMINISTIC"
     OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
+    MISALIGNED = "MISALIGNED"  # an access wider than its address is aligned
     RACE = "RACE"
+    UNINITIALIZED = "UNINITIALIZED"  # the result depends on memory that nobody wrote
+    DEADLOCK = "DEADLOCK"  # threads wait for what cannot come
+    DIVERGENCE = "DIVERGENCE"  # threads stand at different barriers, or lanes are missing
+    SMEM_LIMIT = "SMEM_LIMIT"  # more shared memory than the architecture has
     DID_NOT_RUN = "DID_NOT_RUN"
     CHEAT = "CHEAT"
     TOO_FAST_TO_BE_TRUE = "TOO_FAST_TO_BE_TRUE"

@@ -38,6 +38,9 @@ class Device(Protocol):
     def launched(self, library: ctypes.CDLL) -> bool:
         """Whether the candidate gave this device any work; True where nobody counts it."""
 
+    def report(self, library: ctypes.CDLL) -> str:
+        """What was found wrong with its kernels since the last call; empty on a GPU."""
+
 
 class HostDevice:
     """Emulated device memory: a file in memory that both processes map."""
@@ -78,6 +81,14 @@ class HostDevice:
         """Device memory is host memory here, so only the emulator's count tells."""
         count = getattr(library, "cutegen_emulator_launches", None)
         return count is None or bool(count())
+
+    def report(self, library: ctypes.CDLL) -> str:
+        """What the emulator found, as report.hpp writes it."""
+        found = getattr(library, "cutegen_emulator_report", None)
+        if found is None:
+            return ""
+        found.restype = ctypes.c_char_p
+        return bytes(found() or b"").decode(errors="replace")
 
 
 class CudaDevice:
@@ -136,6 +147,10 @@ class CudaDevice:
     def launched(self, library: ctypes.CDLL) -> bool:  # noqa: ARG002 - the protocol's signature
         """The host cannot touch this memory, so outputs prove work."""
         return True
+
+    def report(self, library: ctypes.CDLL) -> str:  # noqa: ARG002 - the protocol's signature
+        """A GPU says no more than an error code."""
+        return ""
 
 
 def _address(memory: mmap.mmap) -> int:

@@ -4,10 +4,12 @@ import signal
 from typing import Any
 
 from cutegen.execution.process import Ending, WorkerEndedError
+from cutegen.execution.reports import Report, parse_reports
 from cutegen.status import Status
 from cutegen.verification.session import Failure
 
 _ILLEGAL_ADDRESS = 700
+_MISALIGNED_ADDRESS = 716
 _MEMORY_ALLOCATION = 2
 _NO_DEVICE = {3, 35, 46, 100, 101, 802, 803, 804}  # initialisation, driver, busy, no device
 
@@ -63,6 +65,9 @@ def failed_launch(reply: dict[str, Any]) -> Failure | None:
     code = int(reply["code"])
     if not code:
         return None
+    faults = [report for report in parse_reports(reply["report"]) if report.fatal]
+    if faults:
+        return _reported(faults[0], code)
     name = reply["name"] or _NAMES.get(code, "an unknown cudaError_t")
     text = f": {reply['text']}" if reply["text"] else ""
     late = reply["stage"] == "synchronize"
@@ -71,6 +76,8 @@ def failed_launch(reply: dict[str, Any]) -> Failure | None:
         status = Status.ENVIRONMENT
     elif code == _ILLEGAL_ADDRESS:
         status = Status.OUT_OF_BOUNDS
+    elif code == _MISALIGNED_ADDRESS:
+        status = Status.MISALIGNED
     else:
         status = Status.LAUNCH_ERROR
     hint = _HINTS.get(code)
@@ -79,6 +86,17 @@ def failed_launch(reply: dict[str, Any]) -> Failure | None:
         summary=f"{seen} {name} ({code}){text}",
         hints=(hint,) if hint else (),
         facts={"cuda_error": code, "cuda_error_name": name, "stage": reply["stage"]},
+    )
+
+
+def _reported(fault: Report, code: int) -> Failure:
+    """What the emulator itself saw says more than an error code."""
+    hint = _HINTS.get(code)
+    return Failure(
+        status=fault.status,
+        summary=f"{fault.kernel}: {fault.summary}",
+        hints=(*fault.details, *((hint,) if hint else ())),
+        facts={"cuda_error": code, "kernel": fault.kernel, "lines": [*fault.lines]},
     )
 
 

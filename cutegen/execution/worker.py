@@ -6,7 +6,8 @@ a socket of its own; standard output and standard error belong to the candidate.
 
 Every reply has ``error``: empty, or why the operation failed. ``launch`` and ``sample``
 add ``code``, ``name`` and ``text`` (the ``cudaError_t``) and ``stage`` (``return`` for
-what ``cutegen_launch`` returned, ``synchronize`` for a fault that came later).
+what ``cutegen_launch`` returned, ``synchronize`` for a fault that came later), and
+``report``: what the emulator found wrong, as its report.hpp writes it.
 """
 
 import base64
@@ -142,7 +143,8 @@ class _Worker:
         name, text = "", ""
         if code and isinstance(self._device, CudaDevice):
             name, text = self._device.runtime.describe(code)
-        return {"code": code, "stage": stage, "name": name, "text": text}
+        report = self._device.report(self._library)
+        return {"code": code, "stage": stage, "name": name, "text": text, "report": report}
 
     def _guards_hold(self) -> bool:
         address, nbytes = self._workspace

@@ -79,9 +79,10 @@ class Emulated:
             check=False,
             start_new_session=True,
         )
-        lines = done.stdout.splitlines()
+        lines = done.stdout.split("\n")[:-1]
         assert done.returncode == 0, done.stderr
-        return Outcome(*map(int, lines[-1].split()), done.stderr, lines[:-1])
+        records = [record.split("\x1f") for record in lines[-1].split("\x1e") if record]
+        return Outcome(*map(int, lines[-2].split()), done.stderr, lines[:-2], records)
 
 
 class Outcome(NamedTuple):
@@ -91,6 +92,11 @@ class Outcome(NamedTuple):
     later: int
     stderr: str
     printed: list[str]
+    reports: list[list[str]]
+
+
+def line_of_candidate(unit: Emulated, line: int) -> str:
+    return (unit.library.parent / "candidate.cpp").read_text().splitlines()[line - 1]
 
 
 _APART = """
@@ -110,6 +116,8 @@ args.a, args.b, args.out = aligned
 code = lib.cutegen_launch(ctypes.byref(args))
 ctypes.CDLL(None).fflush(None)
 print(code, lib.cutegen_emulator_synchronize())
+lib.cutegen_emulator_report.restype = ctypes.c_char_p
+print(lib.cutegen_emulator_report().decode())
 """
 
 
@@ -243,6 +251,7 @@ class TestCute:
             np.testing.assert_array_equal(out, a.astype(np.float16))
 
 
+IN_A_MACRO = "kernel"  # the text between the tokens of `LAUNCH`: macros are not expanded
 INVALID_VALUE, INVALID_CONFIGURATION, INVALID_IMAGE = 1, 9, 200
 ILLEGAL_ADDRESS, OUT_OF_RESOURCES, MISALIGNED, LAUNCH_FAILURE = 700, 701, 716, 719
 
@@ -268,32 +277,93 @@ def test_a_missing_barrier_shows_when_threads_run_in_another_order(
     assert not np.array_equal(run("random", 1), run("random", 2), equal_nan=True)
 
 
-def test_a_deadlock_ends_with_who_waits_where(simt: Emulated) -> None:
+def test_lanes_that_wait_for_each_other_say_who_waits_where(simt: Emulated) -> None:
     outcome = simt.apart("deadlock", block=32)
     assert (outcome.code, outcome.later) == (LAUNCH_FAILURE, LAUNCH_FAILURE)
-    source = re.findall(r"line (\d+) in (\w+), first (.*)", outcome.stderr)
-    assert [(what, who) for _, what, who in source] == [
+    [(weight, status, kernel, summary, *waits)] = outcome.reports
+    assert (weight, status, kernel) == ("fault", "DIVERGENCE", IN_A_MACRO)
+    assert "32 threads wait, 0 have ended" in summary
+    source = [re.fullmatch(r"16 wait at line (\d+) in (\w+), first (.*)", w) for w in waits]
+    assert [m and m.groups()[1:] for m in source] == [
         ("__syncthreads", "thread (0,0,0) of block (0,0,0)"),
         ("__shfl_sync", "thread (16,0,0) of block (0,0,0)"),
     ]
-    lines = (simt.library.parent / "candidate.cpp").read_text().splitlines()
-    assert all(what in lines[int(line) - 1] for line, what, _ in source)
+    assert all(m and m[2] in line_of_candidate(simt, int(m[1])) for m in source)
+
+
+class Expected(NamedTuple):
+    """An error code, a status, words of the summary, and of the line that it names."""
+
+    code: int
+    status: str
+    said: str
+    at: str = ""
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "sizes", "expected"),
     [
-        ("overrun", ILLEGAL_ADDRESS, "beyond the end of a shared memory array of 120 bytes"),
-        ("misaligned", MISALIGNED, "a multiple of 4 bytes, not of 16"),
-        ("too_much_static", INVALID_IMAGE, "more than 48 KiB of static"),
-        ("too_wide", OUT_OF_RESOURCES, "__launch_bounds__"),
-        ("absent_lane", 0, "reads lane 16, which does not take part"),
+        ("overrun", {}, Expected(ILLEGAL_ADDRESS, "OUT_OF_BOUNDS", "memory array of 120 bytes")),
+        ("misaligned", {}, Expected(MISALIGNED, "MISALIGNED", "a multiple of 4 bytes, not of 16")),
+        ("too_much_static", {"n": 8}, Expected(INVALID_IMAGE, "SMEM_LIMIT", "exceed the 227 KiB")),
+        ("too_wide", {}, Expected(OUT_OF_RESOURCES, "LAUNCH_ERROR", "__launch_bounds__")),
+        (
+            "two_barriers",
+            {"block": 64},
+            Expected(LAUNCH_FAILURE, "DIVERGENCE", "others at line", "__syncthreads"),
+        ),
+        (
+            "own_lane",
+            {},
+            Expected(LAUNCH_FAILURE, "DIVERGENCE", "lacks its own lane", "__shfl_sync"),
+        ),
+        ("livelock", {}, Expected(LAUNCH_FAILURE, "DEADLOCK", "32 threads wait, 0 have ended")),
     ],
 )
-def test_faults_of_a_kernel(simt: Emulated, name: str, code: int, said: str) -> None:
-    outcome = simt.apart(name, block=32 if name != "absent_lane" else 16)
-    assert (outcome.code, outcome.later) == (code, code)
-    assert said in outcome.stderr
+def test_faults_of_a_kernel(
+    simt: Emulated, name: str, sizes: dict[str, int], expected: Expected
+) -> None:
+    outcome = simt.apart(name, **({"block": 32} | sizes))
+    assert (outcome.code, outcome.later) == (expected.code, expected.code)
+    [(weight, status, kernel, summary, *more)] = outcome.reports
+    assert (weight, status) == ("fault", expected.status)
+    named = {"too_wide": "vector_scale<float,4>", "too_much_static": "too_much_static"}
+    assert kernel == named.get(name, IN_A_MACRO)
+    assert expected.said in summary
+    if expected.at:
+        line = re.match(r"line (\d+): ", summary)
+        assert line is not None
+        assert expected.at in line_of_candidate(simt, int(line[1]))
+    if status == "DEADLOCK":
+        assert re.match(r"32 wait at line \d+ in a loop with __nanosleep, first thread", more[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "said"),
+    [
+        ("absent_lane", {"block": 16}, "reads lane 16, which does not take part"),
+        ("early_return", {"block": 64, "n": 40}, "threads had ended when others waited at line"),
+    ],
+)
+def test_what_may_be_harmless_is_noted(
+    simt: Emulated, name: str, sizes: dict[str, int], said: str
+) -> None:
+    outcome = simt.apart(name, **sizes)
+    assert (outcome.code, outcome.later) == (0, 0)
+    assert outcome.reports
+    for weight, status, kernel, summary in outcome.reports:
+        assert (weight, status, kernel) == ("note", "DIVERGENCE", IN_A_MACRO)
+        assert said in summary or "reads lane" in summary
+
+
+def test_blocks_that_wait_for_each_other_all_run(
+    simt: Emulated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUTEGEN_EMU_THREADS", "1")
+    outcome = simt.apart("grid_barrier", grid=5, block=32)
+    assert (outcome.code, outcome.reports) == (0, [])
+    outcome = simt.apart("grid_barrier", grid=200, block=32)
+    assert [report[1] for report in outcome.reports] == ["ENVIRONMENT"]
 
 
 @pytest.mark.parametrize(

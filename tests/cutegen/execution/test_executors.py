@@ -144,8 +144,11 @@ def test_a_deadlock_that_the_launch_hides_is_found(
         "  if (threadIdx.x % 2) __syncthreads(); else __syncwarp(0xffffffffu);\n",
     ).replace("return cudaGetLastError()", "return cudaSuccess")
     verdict = emulated.evaluate(EvaluationJob(spec=spec, source=source))
-    assert verdict.status is Status.LAUNCH_ERROR, verdict.evidence
-    assert "deadlock" in verdict.evidence.log.lower()
+    assert verdict.status is Status.DIVERGENCE, verdict.evidence
+    lines = source.splitlines()
+    assert "64 wait at line 9 in __syncwarp" in verdict.evidence.hints[0]
+    assert "64 wait at line 9 in __syncthreads" in verdict.evidence.hints[1]
+    assert all("__sync" in lines[n - 1] for n in verdict.evidence.facts["lines"])
 
 
 def test_work_of_the_host_is_no_kernel(emulated: EmulatedExecutor, spec: KernelSpec) -> None:

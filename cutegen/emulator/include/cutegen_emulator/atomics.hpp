@@ -6,15 +6,22 @@
 
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
-// A loop over an atomic is how kernels wait for each other: now and then somebody else must run.
-inline void breathe() {
-  if (machine && machine->on_fiber() && ++machine->spins() % 64 == 0) machine->yield();
+// A loop over an atomic is how kernels wait for each other.
+inline void breathe(char const* what, int line) {
+  if (machine && machine->on_fiber()) machine->breathe(what, line);
+}
+
+// A new value may end the wait of other threads, of this block or of another.
+inline void changed() {
+  if (!machine || !machine->on_fiber()) return;
+  machine->progressed();
+  machine->launch().progress.fetch_add(1, std::memory_order_relaxed);
 }
 
 // old = *address; *address = f(old), at once. T has 2, 4 or 8 bytes.
 template <class T, class F>
-inline T update(T* address, F const& f) {
-  breathe();
+inline T update(T* address, F const& f, char const* what, int line) {
+  breathe(what, line);
   T old;
   __atomic_load(address, &old, __ATOMIC_SEQ_CST);
   for (;;) {
@@ -27,18 +34,21 @@ inline T update(T* address, F const& f) {
 }
 
 template <class T>
-inline T compare_and_swap(T* address, T expected, T desired) {
-  breathe();
-  __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_SEQ_CST,
-                            __ATOMIC_SEQ_CST);
+inline T compare_and_swap(T* address, T expected, T desired, int line) {
+  breathe("atomicCAS", line);
+  if (__atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST)) {
+    changed();
+  }
   return expected;
 }
 
 }  // namespace cutegen_emu
 
 #define CUTEGEN_EMU_ATOMIC_SCOPE(NAME, T, EXPRESSION)                             \
-  inline T NAME(T* address, T value) {                                            \
-    return cutegen_emu::update(address, [=](T old) -> T { return EXPRESSION; });  \
+  inline T NAME(T* address, T value, int line = __builtin_LINE()) {               \
+    return cutegen_emu::update(                                                   \
+        address, [=](T old) -> T { return EXPRESSION; }, #NAME, line);            \
   }
 #define CUTEGEN_EMU_ATOMIC(NAME, T, EXPRESSION)          \
   CUTEGEN_EMU_ATOMIC_SCOPE(NAME, T, EXPRESSION)          \
@@ -53,8 +63,9 @@ inline T compare_and_swap(T* address, T expected, T desired) {
   CUTEGEN_EMU_ATOMIC(atomicAnd, T, old & value) \
   CUTEGEN_EMU_ATOMIC(atomicOr, T, old | value) \
   CUTEGEN_EMU_ATOMIC(atomicXor, T, old ^ value) \
-  inline T atomicCAS(T* address, T expected, T desired) {      \
-    return cutegen_emu::compare_and_swap(address, expected, desired); \
+  inline T atomicCAS(T* address, T expected, T desired,        \
+                     int line = __builtin_LINE()) {            \
+    return cutegen_emu::compare_and_swap(address, expected, desired, line); \
   }
 
 CUTEGEN_EMU_ATOMIC_INTEGER(int)
@@ -73,8 +84,8 @@ CUTEGEN_EMU_ATOMIC(atomicExch, float, value)
 #undef CUTEGEN_EMU_ATOMIC_SCOPE
 
 inline unsigned short atomicCAS(unsigned short* address, unsigned short expected,
-                                unsigned short desired) {
-  return cutegen_emu::compare_and_swap(address, expected, desired);
+                                unsigned short desired, int line = __builtin_LINE()) {
+  return cutegen_emu::compare_and_swap(address, expected, desired, line);
 }
 
 // sm_90 adds vectors to global memory, each element atomically by itself.

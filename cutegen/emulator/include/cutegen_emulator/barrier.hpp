@@ -27,9 +27,11 @@ inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst
 inline void __threadfence_block() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 inline void __threadfence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
-inline void __nanosleep(unsigned) { cutegen_emu::machine->yield(); }
+inline void __nanosleep(unsigned, int line = __builtin_LINE()) {
+  cutegen_emu::machine->rest("a loop with __nanosleep", line);
+}
 
-[[noreturn]] inline void __trap() {
-  cutegen_emu::machine->fail(cudaErrorLaunchFailure, "__trap() was reached");
+[[noreturn]] inline void __trap(int line = __builtin_LINE()) {
+  cutegen_emu::machine->fail(cudaErrorLaunchFailure, "__trap() was reached", line);
 }
 inline void __brkpt() { __trap(); }

@@ -9,6 +9,12 @@ inline void Machine::release_barrier(int rank) {
   Block& block = blocks_[rank];
   block.barrier_count = block.predicate_sum;
   block.barrier_threads = block.at_barrier;
+  if (block.alive < threads_ && launch_->failed.load() == false) {
+    note(Fault::kDivergence, "threads had ended when others waited at line " +
+                                 std::to_string(block.barrier_line) +
+                                 ": a barrier does not miss them since sm_70, older GPUs hang");
+  }
+  progressed();
   block.predicate_sum = block.at_barrier = block.barrier_line = 0;
   bool const backwards = launch_->order == Order::kReverse;
   for (int i = 0; i < threads_; ++i) {
@@ -25,11 +31,11 @@ inline bool Machine::wait_at_barrier(bool predicate, int line, char const* what)
   fiber.parking = {what, line};
   block.predicate_sum += predicate;
   if (block.at_barrier++ == 0) block.barrier_line = line;
-  if (block.barrier_line != line && !launch_->warned.exchange(true)) {
-    fprintf(stderr,
-            "cutegen emulator: warning: divergent barrier in %s: %s waits at line %d, others at "
-            "line %d; on a GPU this may hang\n",
-            launch_->kernel, where(current_).c_str(), line, block.barrier_line);
+  if (block.barrier_line != line) {
+    fail(Fault::kDivergence, cudaErrorLaunchFailure,
+         std::string("threads of one block stand at different barriers: here ") + what +
+             ", others at line " + std::to_string(block.barrier_line),
+         line);
   }
   if (block.at_barrier == block.alive) release_barrier(active_);
   suspend();

@@ -13,6 +13,7 @@ inline bool Machine::release_stalled() {
 }
 
 inline std::string Machine::where(int fiber) const {
+  if (fiber < 0) return "no thread";
   auto triple = [](uint3 v) {
     return "(" + std::to_string(v.x) + "," + std::to_string(v.y) + "," + std::to_string(v.z) + ")";
   };
@@ -20,12 +21,26 @@ inline std::string Machine::where(int fiber) const {
          triple(blocks_[fibers_[fiber].block].index);
 }
 
+// Lanes of one warp that stand at different collectives, or some at the block's barrier: what a
+// GPU does with them is undefined, and it need not hang. A lane that is parked or spins has a
+// reason of its own, and then that is the deadlock.
+inline bool Machine::warps_diverge() const {
+  bool diverged = false;
+  for (size_t f = 0; f < fibers_.size(); ++f) {
+    Wait const wait = fibers_[f].wait;
+    if (wait == Wait::kParked || wait == Wait::kSpinning) return false;
+    diverged = diverged || wait == Wait::kWarp;
+  }
+  return diverged;
+}
+
 // Who waits where: threads of a block that wait alike are one line of the text.
 inline void Machine::report_deadlock() {
   auto alike = [](Fiber const& a, Fiber const& b) {
-    return b.wait != Wait::kNothing && a.block == b.block && a.parking.line == b.parking.line &&
+    return b.wait == a.wait && a.block == b.block && a.parking.line == b.parking.line &&
            a.parking.what == b.parking.what && a.parking.subject == b.parking.subject;
   };
+  int waiting = 0;
   std::string text;
   std::vector<bool> told(fibers_.size());
   for (size_t f = 0; f < fibers_.size(); ++f) {
@@ -37,18 +52,34 @@ inline void Machine::report_deadlock() {
       told[g] = true;
       ++same;
     }
-    text += "\n  " + std::to_string(same) + " wait at line " + std::to_string(fiber.parking.line) +
-            " in " + fiber.parking.what + ", first " + where(int(f));
+    waiting += same;
+    text += '\x1f' + std::to_string(same) + (same == 1 ? " waits" : " wait") + " at line " +
+            std::to_string(fiber.parking.line) + " in " + fiber.parking.what + ", first " +
+            where(int(f));
     if (fiber.parking.describe) text += ": " + fiber.parking.describe(fiber.parking.subject);
   }
-  fprintf(stderr, "cutegen emulator: deadlock in %s: %d threads have ended, and%s\n",
-          launch_->kernel, threads_ * block_count() - alive_, text.c_str());
+  bool const diverged = warps_diverge();
+  report("fault", diverged ? Fault::kDivergence : Fault::kDeadlock, launch_->kernel,
+         (diverged ? "lanes of a warp wait in different places, for ever: "
+                   : "deadlock, nothing can move any more: ") +
+             std::to_string(waiting) + " threads wait, " +
+             std::to_string(threads_ * block_count() - alive_) + " have ended" + text);
+  record_sticky(cudaErrorLaunchFailure);
 }
 
-inline void Machine::fail(cudaError_t error, std::string const& why) {
+inline void Machine::note(Fault fault, std::string const& what) {
+  report("note", fault, launch_->kernel, what);
+}
+
+inline void Machine::fail(cudaError_t error, std::string const& why, int line) {
+  fail(fault_of(error), error, why, line);
+}
+
+inline void Machine::fail(Fault fault, cudaError_t error, std::string const& why, int line) {
   if (!launch_->failed.exchange(true)) {
-    fprintf(stderr, "cutegen emulator: %s in %s: %s\n", where(current_).c_str(), launch_->kernel,
-            why.c_str());
+    report("fault", fault, launch_->kernel,
+           (line ? "line " + std::to_string(line) + ": " : "") + why + " (" + where(current_) +
+               ")");
     record_sticky(error);
   }
   suspend();  // for ever: the block is given up

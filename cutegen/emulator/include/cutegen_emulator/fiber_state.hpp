@@ -5,7 +5,7 @@
 
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
-enum class Wait : uint8_t { kNothing, kBlock, kWarp, kParked };
+enum class Wait : uint8_t { kNothing, kBlock, kWarp, kParked, kSpinning };
 
 // What a lane of a warp brings to a collective operation, and takes from it. `payload` is for
 // whatever does not fit into a word; it lives on the lane's stack, which waits.

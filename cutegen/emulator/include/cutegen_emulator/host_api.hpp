@@ -76,7 +76,7 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
   if (posix_memalign(&memory, 256, bytes ? bytes : 1) != 0) {
     return cutegen_emu::record(cudaErrorMemoryAllocation);
   }
-  *pointer = static_cast<T*>(memset(memory, 0xff, bytes));
+  *pointer = static_cast<T*>(memset(memory, cutegen_emu::poison_from_environment(), bytes));
   return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* pointer) {

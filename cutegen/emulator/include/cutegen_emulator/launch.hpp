@@ -1,6 +1,7 @@
 // A launch: checks the configuration as the driver would, and spreads blocks over OS threads.
 #pragma once
 
+#include <cutegen_emulator/dispatcher.hpp>
 #include <cutegen_emulator/machine.hpp>
 #include <cutegen_emulator/shared.hpp>
 
@@ -8,36 +9,6 @@ struct CUstream_st;
 typedef CUstream_st* cudaStream_t;
 
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
-
-// Machines outlive OS threads: their stacks and arenas are warm.
-class MachinePool {
- public:
-  Machine* take() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (free_.empty()) return new Machine;
-    Machine* m = free_.back();
-    free_.pop_back();
-    return m;
-  }
-  void give(Machine* m) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(m);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Machine*> free_;
-};
-
-inline MachinePool& machine_pool() {
-  static MachinePool* pool = new MachinePool;  // never destroyed: threads may outlive statics
-  return *pool;
-}
-
-inline Machine& own_machine() {
-  if (!machine) machine = machine_pool().take();
-  return *machine;
-}
 
 // Kernels that were allowed more than 48 KiB of dynamic shared memory, by address.
 class SmemLimits {
@@ -70,104 +41,6 @@ inline SmemLimits& smem_limits() {
   return *limits;
 }
 
-inline unsigned worker_count() {
-  if (char const* text = getenv("CUTEGEN_EMU_THREADS")) {
-    int const n = atoi(text);
-    if (n > 0) return unsigned(n);
-  }
-  // More would only cost stacks: 1024 of them for every OS thread.
-  return std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-}
-
-inline Order order_from_environment() {
-  char const* text = getenv("CUTEGEN_EMU_ORDER");
-  if (!text || !*text || !strcmp(text, "fifo")) return Order::kFifo;
-  if (!strcmp(text, "reverse")) return Order::kReverse;
-  if (!strcmp(text, "random")) return Order::kRandom;
-  fprintf(stderr,
-          "cutegen emulator: CUTEGEN_EMU_ORDER=%s is none of fifo, reverse, random; using fifo\n",
-          text);
-  return Order::kFifo;
-}
-
-inline uint64_t seed_from_environment() {
-  char const* text = getenv("CUTEGEN_EMU_SEED");
-  return text ? strtoull(text, nullptr, 10) : 0;
-}
-
-// Gives every OS thread one cluster (mostly of a single block) after another, in the launch's order.
-class Dispatcher {
- public:
-  explicit Dispatcher(LaunchState& launch)
-      : launch_(launch),
-        grid_(launch.grid.x / launch.cluster.x, launch.grid.y / launch.cluster.y,
-              launch.grid.z / launch.cluster.z),
-        clusters_(uint64_t(grid_.x) * grid_.y * grid_.z),
-        random_(launch.seed),
-        offset_(random_.below(uint32_t(std::min<uint64_t>(clusters_, UINT32_MAX)))),
-        stride_(1) {
-    if (launch.order != Order::kRandom) return;
-    // An affine permutation needs no memory, however large the grid.
-    do {
-      stride_ = 1 + random_.below(uint32_t(std::min<uint64_t>(clusters_, 1u << 20)));
-    } while (std::gcd(stride_, clusters_) != 1);
-  }
-
-  void run() {
-    unsigned const workers = unsigned(std::min<uint64_t>(worker_count(), clusters_));
-    std::vector<std::thread> others;
-    for (unsigned i = 1; i < workers; ++i) {
-      try {
-        others.emplace_back([this] { help(); });
-      } catch (std::system_error const&) {
-        break;  // a sandbox may allow no more threads: the clusters run on those that there are
-      }
-    }
-    own_machine();
-    serve();
-    for (std::thread& other : others) other.join();
-  }
-
- private:
-  void help() {
-    machine = machine_pool().take();
-    serve();
-    machine_pool().give(machine);
-    machine = nullptr;
-  }
-
-  void serve() {
-    machine->begin_launch(launch_);
-    while (!launch_.failed.load(std::memory_order_relaxed)) {
-      uint64_t const turn = next_.fetch_add(1, std::memory_order_relaxed);
-      if (turn >= clusters_) break;
-      uint64_t const linear = position(turn);
-      unsigned const x = unsigned(linear % grid_.x);
-      uint64_t const rest = linear / grid_.x;
-      machine->run_cluster({x, unsigned(rest % grid_.y), unsigned(rest / grid_.y)}, linear);
-    }
-  }
-
-  uint64_t position(uint64_t turn) const {
-    switch (launch_.order) {
-      case Order::kReverse:
-        return clusters_ - 1 - turn;
-      case Order::kRandom:
-        return uint64_t((static_cast<unsigned __int128>(turn) * stride_ + offset_) % clusters_);
-      default:
-        return turn;
-    }
-  }
-
-  LaunchState& launch_;
-  dim3 grid_;  // of clusters
-  uint64_t clusters_;
-  Random random_;
-  uint64_t offset_;
-  uint64_t stride_;
-  std::atomic<uint64_t> next_{0};
-};
-
 // The first statement of a kernel with __launch_bounds__.
 inline void check_launch_bounds(unsigned threads, unsigned = 0, unsigned = 0) {
   dim3 const block = blockDim;
@@ -199,7 +72,7 @@ class Launch {
     if (refused != cudaSuccess) return record(refused);
     LaunchState state{kernel_, grid_, block_,  dim3(1, 1, 1),
                       smem_,   enter, closure, order_from_environment(),
-                      seed_from_environment()};
+                      seed_from_environment(), poison_from_environment()};
     Dispatcher(state).run();
     return cudaError_t(sticky_error.load());
   }
@@ -218,7 +91,8 @@ class Launch {
                     "a grid has 2147483647 x 65535 x 65535 blocks at most");
     }
     if (smem_ > kSmemOptIn) {
-      return refuse(cudaErrorInvalidValue, "a block has 227 KiB of shared memory at most");
+      return refuse(cudaErrorInvalidValue, "a block has 227 KiB of shared memory at most",
+                    Fault::kSmemLimit);
     }
     if (smem_ > smem_limits().largest()) {
       return refuse(cudaErrorInvalidValue,
@@ -228,11 +102,14 @@ class Launch {
     return cudaSuccess;
   }
 
-  cudaError_t refuse(cudaError_t error, char const* why) const {
-    fprintf(stderr,
-            "cutegen emulator: launch of %s refused: grid (%u,%u,%u), block (%u,%u,%u), %zu bytes "
-            "of dynamic shared memory: %s\n",
-            kernel_, grid_.x, grid_.y, grid_.z, block_.x, block_.y, block_.z, smem_, why);
+  cudaError_t refuse(cudaError_t error, char const* why, Fault fault = Fault::kLaunchError) const {
+    auto triple = [](dim3 v) {
+      return "(" + std::to_string(v.x) + "," + std::to_string(v.y) + "," + std::to_string(v.z) + ")";
+    };
+    report("fault", fault, kernel_,
+           std::string("the launch was refused: ") + why + "; it has grid " + triple(grid_) +
+               ", block " + triple(block_) + ", " + std::to_string(smem_) +
+               " bytes of dynamic shared memory");
     return error;
   }
 

@@ -1,7 +1,7 @@
 // What a launch means to every block of it, and the variables that CUDA builds into a kernel.
 #pragma once
 
-#include <cutegen_emulator/errors.hpp>
+#include <cutegen_emulator/report.hpp>
 #include <cutegen_emulator/vector_types.hpp>
 
 #define CUTEGEN_EMU_THREAD_LOCAL \
@@ -23,6 +23,13 @@ constexpr size_t kSmemOptIn = 227 << 10;
 constexpr size_t kSmemDefault = 48 << 10;
 constexpr int kMultiprocessors = 132;  // an H100 or H200
 
+// Whether this is the build that watches every access; see checking.hpp.
+#ifdef CUTEGEN_EMU_CHECKED
+constexpr bool kChecked = true;
+#else
+constexpr bool kChecked = false;
+#endif
+
 enum class Order { kFifo, kReverse, kRandom };
 
 // A small generator, good enough to shuffle threads (xorshift64*).
@@ -43,6 +50,9 @@ class Random {
   uint64_t state_;
 };
 
+// What became of the wish that blocks which have not begun run beside those that wait for them.
+enum class MoreBlocks { kStarted, kNone, kTooMany };
+
 // `failed` is raised once, by whoever fails first.
 struct LaunchState {
   char const* kernel;
@@ -54,8 +64,13 @@ struct LaunchState {
   void const* closure;
   Order order;
   uint64_t seed;
+  uint8_t poison;  // the bytes of what nobody has written
+  MoreBlocks (*run_more_blocks)(void* dispatcher) = nullptr;
+  void* dispatcher = nullptr;
   std::atomic<bool> failed{false};
-  std::atomic<bool> warned{false};
+  std::atomic<int> running{0};        // machines that have a cluster
+  std::atomic<int> spinning{0};       // those of them that wait in loops
+  std::atomic<uint64_t> progress{0};  // of any machine: what may end a wait between blocks
 };
 
 }  // namespace cutegen_emu

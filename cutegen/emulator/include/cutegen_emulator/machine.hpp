@@ -27,10 +27,21 @@ class Machine {
   uint32_t active_mask(int line);
   void park(Parking const& parking);
   void yield();
-  [[noreturn]] void fail(cudaError_t error, std::string const& why);
+  void breathe(char const* what, int line);  // once a turn of what may be a loop that waits
+  void rest(char const* what, int line);     // the same, and others run at once
+  void progressed();  // somebody's wait may have ended
+  // Gives the launch up. `why` may go on in further lines, after \x1f. A fault that no line
+  // number belongs to yet may say so: `0` leaves it out.
+  [[noreturn]] void fail(cudaError_t error, std::string const& why, int line = 0);
+  [[noreturn]] void fail(Fault fault, cudaError_t error, std::string const& why, int line = 0);
+  // Something odd that may be harmless: the executor decides by what comes of it.
+  void note(Fault fault, std::string const& what);
 
   // A parked fiber may go on.
-  void wake(int fiber) { make_ready(fiber); }
+  void wake(int fiber) {
+    progressed();
+    make_ready(fiber);
+  }
 
   // Asked when no thread can run: does what was put off (a copy that is still under way) and says
   // whether that made anybody ready. Registering twice does no harm.
@@ -54,7 +65,6 @@ class Machine {
   SharedMemory& shared() { return *blocks_[active_].shared; }
   // Counts the clusters that this machine has begun: state of an older one is stale.
   uint64_t generation() const { return generation_; }
-  unsigned& spins() { return spins_; }
   std::string where(int fiber) const;
 
  private:
@@ -77,7 +87,9 @@ class Machine {
   void release_barrier(int rank);                           // block_barrier.hpp
   bool try_meeting(int warp, uint32_t mask, int caller);    // warp_meeting.hpp
   bool release_active_masks();                              // warp_meeting.hpp
+  void look_for_livelock();                                 // spinning.hpp
   bool release_stalled();                                   // deadlock.hpp
+  bool warps_diverge() const;                               // deadlock.hpp
   void report_deadlock();                                   // deadlock.hpp
 
   LaunchState* launch_ = nullptr;
@@ -89,7 +101,10 @@ class Machine {
   int current_ = -1;
   int active_ = 0;       // rank of the block whose variables are in place
   char* dead_ = nullptr;  // the stack of a thread that ended, until somebody stands elsewhere
-  unsigned spins_ = 0;
+  unsigned spins_ = 0;  // without progress in between
+  bool spinning_ = false;
+  uint64_t progress_seen_ = 0;
+  std::chrono::steady_clock::time_point spinning_since_;
   uint64_t generation_ = 0;
 
   Random random_{0};
@@ -114,4 +129,5 @@ CUTEGEN_EMU_THREAD_LOCAL Machine* machine = nullptr;
 #include <cutegen_emulator/block_barrier.hpp>
 #include <cutegen_emulator/deadlock.hpp>
 #include <cutegen_emulator/scheduler.hpp>
+#include <cutegen_emulator/spinning.hpp>
 #include <cutegen_emulator/warp_meeting.hpp>

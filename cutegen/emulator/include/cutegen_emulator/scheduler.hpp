@@ -56,7 +56,7 @@ inline void Machine::begin_cluster(uint3 place, uint64_t linear) {
                    place.z * shape.z + r / (shape.x * shape.y)};
     block.alive = threads_;
     block.at_barrier = block.barrier_line = block.predicate_sum = 0;
-    block.shared->begin_block(launch_->smem_bytes);
+    block.shared->begin_block(launch_->smem_bytes, launch_->poison);
     alive_ += threads_;
     for (int t = 0; t < threads_; t += kWarp) {
       int const lanes = std::min(threads_ - t, kWarp);
@@ -75,14 +75,15 @@ inline void Machine::begin_cluster(uint3 place, uint64_t linear) {
 
 inline void Machine::run_cluster(uint3 place, uint64_t linear) {
   begin_cluster(place, linear);
+  ++launch_->running;
   while (alive_ > 0) {
     run_ready();
     if (alive_ == 0 || failed()) break;
-    if (!release_stalled() && !launch_->failed.exchange(true)) {
-      report_deadlock();
-      record_sticky(cudaErrorLaunchFailure);
-    }
+    if (!release_stalled() && !launch_->failed.exchange(true)) report_deadlock();
   }
+  progressed();
+  --launch_->running;
+  launch_->progress.fetch_add(1, std::memory_order_relaxed);
   end_cluster();
 }
 
@@ -98,10 +99,9 @@ inline void Machine::end_cluster() {
   for (Block& block : blocks_) {
     long const overrun = block.shared->overrun();
     if (overrun < 0 || launch_->failed.exchange(true)) continue;
-    fprintf(stderr,
-            "cutegen emulator: %s wrote beyond the end of a shared memory array of %ld bytes, in "
-            "block (%u,%u,%u)\n",
-            launch_->kernel, overrun, block.index.x, block.index.y, block.index.z);
+    report("fault", Fault::kOutOfBounds, launch_->kernel,
+           "wrote beyond the end of a shared memory array of " + std::to_string(overrun) +
+               " bytes, in the block of " + where(int(&block - &blocks_[0]) * stride_));
     record_sticky(cudaErrorIllegalAddress);
   }
 }
@@ -214,6 +214,7 @@ inline void Machine::retire() {
   int const warp = current_ / kWarp;
   warps_[warp].alive &= ~(1u << (current_ % kWarp));
   --alive_;
+  progressed();
   Block& block = blocks_[active_];
   --block.alive;
   if (block.at_barrier && block.at_barrier == block.alive) release_barrier(active_);

@@ -6,8 +6,8 @@
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
 // The window of one block: dynamic shared memory first, static variables after it. What nobody
-// has written is 0xff, which is NaN in every floating type; so are the red zones behind each
-// variable, and at the end of the block they must still be.
+// has written holds the launch's poison. The red zones behind each variable are 0xff, and at the
+// end of the block they must still be.
 class SharedMemory {
  public:
   static constexpr size_t kRedZone = 128;
@@ -25,12 +25,13 @@ class SharedMemory {
     end_ = bytes;
   }
 
-  void begin_block(size_t dynamic_bytes) {
+  void begin_block(size_t dynamic_bytes, uint8_t poison) {
+    poison_ = poison;
     top_ = used_ = 0;
     zones_.clear();
     for (auto& place : places_) place = nullptr;
     claim(dynamic_bytes, kAlign);
-    for (auto const& global : globals_) memset(global.first, 0xff, global.second);
+    for (auto const& global : globals_) memset(global.first, poison, global.second);
   }
 
   char* dynamic() { return base_; }
@@ -78,7 +79,8 @@ class SharedMemory {
     if (begin + bytes + kRedZone > end_) return nullptr;
     // The red zone begins at the variable's very end, rounded up to the words it is checked in.
     size_t const red = (bytes + 7) / 8 * 8;
-    memset(base_ + begin, 0xff, red + kRedZone);
+    memset(base_ + begin, poison_, bytes);
+    memset(base_ + begin + bytes, 0xff, red - bytes + kRedZone);
     zones_.push_back({base_ + begin + red, bytes});
     top_ = begin + red + kRedZone;
     used_ += bytes;
@@ -86,6 +88,7 @@ class SharedMemory {
   }
 
   char* base_;
+  uint8_t poison_ = 0xff;
   size_t end_;
   size_t top_ = 0;
   size_t used_ = 0;

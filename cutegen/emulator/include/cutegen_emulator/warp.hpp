@@ -13,20 +13,17 @@ inline void for_each_lane(WarpMeeting const& meeting, F const& f) {
   for (uint32_t rest = meeting.group; rest; rest &= rest - 1) f(__builtin_ctz(rest));
 }
 
-// Gives a lane what another one brought. A lane that is absent brings NaN.
+// Gives a lane what another one brought. A lane that is absent brings poison: NaN by default.
 inline void take_from(WarpMeeting& meeting, int lane, int source) {
   WarpVisit& visit = meeting.lanes[lane].visit;
   if (meeting.has(source)) {
     visit.result = meeting.lanes[source].visit.value;
     return;
   }
-  visit.result = ~uint64_t(0);
-  if (!meeting.launch->warned.exchange(true)) {
-    fprintf(stderr,
-            "cutegen emulator: warning: in %s, line %d, %s reads lane %d, which does not take "
-            "part; the result is undefined, here it is NaN\n",
-            meeting.launch->kernel, meeting.caller_line, visit.what, source);
-  }
+  memset(&visit.result, meeting.launch->poison, sizeof(visit.result));
+  machine->note(Fault::kDivergence, "line " + std::to_string(meeting.caller_line) + ": " +
+                                        visit.what + " reads lane " + std::to_string(source) +
+                                        ", which does not take part: what comes is undefined");
 }
 
 inline void shuffle_index(WarpMeeting& meeting) {

@@ -23,6 +23,7 @@ inline bool Machine::try_meeting(int warp_index, uint32_t mask, int caller) {
   WarpMeeting meeting{lanes, group, first.parking.line, launch_};
   if (first.visit.evaluate) first.visit.evaluate(meeting);
   warp.waiting &= ~group;
+  progressed();
   for (uint32_t rest = group; rest; rest &= rest - 1) {
     int const fiber = warp_index * kWarp + __builtin_ctz(rest);
     fibers_[fiber].wait = Wait::kNothing;
@@ -40,7 +41,8 @@ inline uint64_t Machine::meet_warp(WarpVisit const& visit, int line) {
   fiber.wait = Wait::kWarp;
   warps_[warp].waiting |= bit;
   if (!(visit.mask & bit)) {
-    fail(cudaErrorLaunchFailure, std::string(visit.what) + " with a mask that lacks its own lane");
+    fail(Fault::kDivergence, cudaErrorLaunchFailure,
+         std::string(visit.what) + " with a mask that lacks its own lane", line);
   }
   if (!try_meeting(warp, visit.mask, current_)) suspend();
   return fiber.visit.result;

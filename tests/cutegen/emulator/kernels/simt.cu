@@ -156,6 +156,42 @@ __global__ void deadlock(float* out) {
   else out[threadIdx.x] = __shfl_sync(FULL, 1.f, 20);
 }
 
+// A barrier in one branch only: whoever takes the other stands at the next one meanwhile.
+__global__ void two_barriers(float* out) {
+  if (threadIdx.x < 32) __syncthreads();
+  out[threadIdx.x] = 1;
+  __syncthreads();
+}
+
+__global__ void early_return(float* out, int n) {
+  if (threadIdx.x >= n) return;
+  __syncthreads();
+  out[threadIdx.x] = 1;
+}
+
+__global__ void own_lane(float* out) {
+  out[threadIdx.x] = __shfl_sync(0xffffu, 1.f, 0);
+}
+
+__global__ void livelock(float* out) {
+  __shared__ int open;
+  if (threadIdx.x == 0) open = 0;
+  __syncthreads();
+  while (atomicCAS(&open, 1, 0) != 1) __nanosleep(10);
+  out[threadIdx.x] = 1;
+}
+
+// Every block waits for all others, so all of them must run at a time.
+__global__ void grid_barrier(float* out, int blocks) {
+  int* arrived = reinterpret_cast<int*>(out + blocks);
+  if (threadIdx.x == 0) {
+    atomicAdd(arrived, 1);
+    while (atomicAdd(arrived, 0) < blocks) {}
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = 1;
+}
+
 __global__ void overrun(float* out) {
   __shared__ float s[30];
   s[threadIdx.x] = 1;
@@ -171,7 +207,7 @@ __global__ void absent_lane(float* out) {
 }
 
 __global__ void too_much_static(float* out) {
-  __shared__ float s[12 * 1024 + 1];
+  __shared__ float s[57 * 1024];
   s[threadIdx.x] = 1;
 }
 
@@ -196,10 +232,15 @@ extern "C" cudaError_t cutegen_launch(CutegenArgs const* a) {
   if (a->calls("handshake")) LAUNCH(handshake, a->a, a->out);
   if (a->calls("intrinsics")) (intrinsics<<<1, 1>>>(a->a, a->out));
   if (a->calls("deadlock")) LAUNCH(deadlock, a->out);
+  if (a->calls("two_barriers")) LAUNCH(two_barriers, a->out);
+  if (a->calls("early_return")) LAUNCH(early_return, a->out, a->n);
+  if (a->calls("own_lane")) LAUNCH(own_lane, a->out);
+  if (a->calls("livelock")) LAUNCH(livelock, a->out);
+  if (a->calls("grid_barrier")) LAUNCH(grid_barrier, a->out, grid.x);
   if (a->calls("overrun")) LAUNCH(overrun, a->out);
   if (a->calls("misaligned")) LAUNCH(misaligned, a->a, a->out);
   if (a->calls("absent_lane")) LAUNCH(absent_lane, a->out);
-  if (a->calls("too_much_static")) LAUNCH(too_much_static, a->out);
+  if (a->calls("too_much_static")) too_much_static<<<1, 32, a->n, a->stream>>>(a->out);
   if (a->calls("too_wide")) vector_scale<float, 4><<<1, 512>>>(a->a, a->out, a->n);
   if (a->calls("idle")) idle<<<grid, block, a->n, a->stream>>>(a->out);
   if (a->calls("idle_with_permission")) {

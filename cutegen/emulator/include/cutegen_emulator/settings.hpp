@@ -1,0 +1,40 @@
+// What the environment says about a launch. It is read anew for each, as the executor changes it.
+#pragma once
+
+#include <cutegen_emulator/launch_state.hpp>
+
+namespace cutegen_emu __attribute__((visibility("hidden"))) {
+
+inline unsigned worker_count() {
+  if (kChecked) return 1;  // the shadow of memory has no locks, and reports come in one order
+  if (char const* text = getenv("CUTEGEN_EMU_THREADS")) {
+    int const n = atoi(text);
+    if (n > 0) return unsigned(n);
+  }
+  // More would only cost stacks: 1024 of them for every OS thread.
+  return std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+}
+
+inline Order order_from_environment() {
+  char const* text = getenv("CUTEGEN_EMU_ORDER");
+  if (!text || !*text || !strcmp(text, "fifo")) return Order::kFifo;
+  if (!strcmp(text, "reverse")) return Order::kReverse;
+  if (!strcmp(text, "random")) return Order::kRandom;
+  fprintf(stderr,
+          "cutegen emulator: CUTEGEN_EMU_ORDER=%s is none of fifo, reverse, random; using fifo\n",
+          text);
+  return Order::kFifo;
+}
+
+inline uint64_t seed_from_environment() {
+  char const* text = getenv("CUTEGEN_EMU_SEED");
+  return text ? strtoull(text, nullptr, 10) : 0;
+}
+
+// The byte that memory holds which nobody has written: NaN in every floating type by default.
+inline uint8_t poison_from_environment() {
+  char const* text = getenv("CUTEGEN_EMU_POISON");
+  return text && *text ? uint8_t(strtoul(text, nullptr, 0)) : 0xff;
+}
+
+}  // namespace cutegen_emu

@@ -1,0 +1,41 @@
+"""What the emulator says about a kernel: faults that ended a launch, and notes that did not."""
+
+import re
+from typing import NamedTuple
+
+from cutegen.status import Status
+
+_LINE = re.compile(r"\bline (\d+)")
+
+
+class Report(NamedTuple):
+    """One record of ``cutegen_emulator_report`` (report.hpp).
+
+    A note is odd, and may be harmless: what becomes of the outputs decides.
+    """
+
+    fatal: bool
+    status: Status
+    kernel: str
+    summary: str
+    details: tuple[str, ...]
+
+    @property
+    def lines(self) -> list[int]:
+        """Lines of the candidate that the text names, each once, in the text's order."""
+        text = "\n".join((self.summary, *self.details))
+        return list(dict.fromkeys(int(line) for line in _LINE.findall(text)))
+
+
+def parse_reports(text: str) -> tuple[Report, ...]:
+    """Read all records; what is none (the candidate shares the process) is left out."""
+    reports = []
+    for record in text.split("\x1e"):
+        weight, *fields = record.split("\x1f")
+        if weight not in {"fault", "note"} or len(fields) < 3:
+            continue
+        status, kernel, summary, *details = fields
+        if status not in Status.__members__:
+            continue
+        reports.append(Report(weight == "fault", Status(status), kernel, summary, tuple(details)))
+    return tuple(reports)
