@@ -23,6 +23,7 @@ class Exit(IntEnum):
     FAILED = 1
     USAGE = 2
     ENVIRONMENT = 3
+    WAITING = 4
 
 
 class Mode:

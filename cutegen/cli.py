@@ -1,7 +1,7 @@
 """The command line: run, resume, evaluate, spec, doctor.
 
 Standard output carries the answer (one JSON object with ``--json``), standard error the progress.
-Exit codes: 0 good, 1 the kernel or the run failed, 2 usage, 3 environment.
+Exit codes: 0 good, 1 the kernel or the run failed, 2 usage, 3 environment, 4 a person is asked.
 """
 
 import json
@@ -49,7 +49,9 @@ SpecFile = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-ModelName = Annotated[str, typer.Option("--model", help="playbook, openai:NAME or replay:FILE.")]
+ModelName = Annotated[
+    str, typer.Option("--model", help="playbook, openai:NAME, human or replay:FILE.")
+]
 ExecutorName = Annotated[str, typer.Option("--executor", help="auto, cuda or emulated.")]
 _RUN_STATUSES = {Exit.USAGE: RunStatus.FAILED.value, Exit.ENVIRONMENT: RunStatus.STOPPED.value}
 _VERDICT_STATUSES = {Exit.ENVIRONMENT: Status.ENVIRONMENT.value}
@@ -57,6 +59,10 @@ _VERDICT_STATUSES = {Exit.ENVIRONMENT: Status.ENVIRONMENT.value}
 RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where run folders are kept.")]
 Math = Annotated[MathMode, typer.Option("--math", help="The arithmetic that a kernel may use.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seeds inputs and fiber order.")]
+Record = Annotated[
+    Path | None,
+    typer.Option("--record", help="Record the model's answers, for replay:FILE.", dir_okay=False),
+]
 Steps = Annotated[int | None, typer.Option("--steps", help="Most optimization steps.", min=0)]
 WallTime = Annotated[float | None, typer.Option("--wall-s", help="Most seconds.", min=1)]
 
@@ -76,9 +82,13 @@ def run(
     ] = "",
     steps: Steps = None,
     wall_s: WallTime = None,
+    record: Record = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a kernel for a spec: write it, verify it, make it faster.
+
+    With `--model human` it ends (exit code 4) wherever a model would be asked, and says in which
+    file the prompt lies; go on with `cutegen resume RUN --reply FILE`.
 
     Example: `cutegen run tests/kernelbench/level1/25_Swish.py`
     """
@@ -95,6 +105,7 @@ def run(
                 run_id=run_id,
                 seed=seed,
                 arch=arch,
+                record=record,
             ),
         )
 
@@ -110,9 +121,20 @@ def resume(
     executor: Annotated[str | None, typer.Option(help="Another executor than the run's.")] = None,
     steps: Steps = None,
     wall_s: WallTime = None,
+    reply: Annotated[
+        Path | None,
+        typer.Option(
+            help="The answer to the prompt that a run with `--model human` waits at; - reads it "
+            "from standard input.",
+            allow_dash=True,
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    record: Record = None,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a run: one that was killed, or one that was emulated and is now on a GPU.
+    """Go on with a run: killed, emulated and now on a GPU, or waiting for a person's reply.
 
     Example: `cutegen resume runs/20260101-swish --executor cuda`
     """
@@ -121,7 +143,13 @@ def resume(
         # the run's own budget, unless another one is asked for
         budget = None if steps is None and wall_s is None else _budget(steps, wall_s)
         folder = run_folder if run_folder.is_dir() else runs_dir / run_folder
-        _follow(mode, stream_resumed(folder, model=model, executor=executor, budget=budget))
+        text = None if reply is None else _read(reply)
+        _follow(
+            mode,
+            stream_resumed(
+                folder, model=model, executor=executor, budget=budget, reply=text, record=record
+            ),
+        )
 
 
 @app.command()
@@ -229,6 +257,10 @@ def _budget(steps: int | None, wall_s: float | None) -> Budget:
     return Budget(**{name: value for name, value in given.items() if value is not None})
 
 
+def _read(file: Path) -> str:
+    return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+
+
 def _follow(mode: Mode, events: Generator[Event, None, RunResult]) -> None:
     result = drain(events, RunProgress(mode.progress).show)
     if mode.as_json:
@@ -242,6 +274,8 @@ def _exit_of_run(result: RunResult) -> Exit:
     match result.status:
         case RunStatus.SUCCEEDED:
             return Exit.GOOD
+        case RunStatus.WAITING:
+            return Exit.WAITING
         case RunStatus.STOPPED if result.best is None:
             return Exit.ENVIRONMENT
         case RunStatus.STOPPED:

@@ -51,6 +51,15 @@ class AgentAsked(Frozen):
     stored: bool = False
 
 
+class AgentWaits(Frozen):
+    """A person is asked in a model's place; the run pauses until it is resumed with a reply."""
+
+    event: Literal["agent-waits"] = "agent-waits"
+    at: float = 0.0
+    agent: str
+    prompt_file: str
+
+
 class Proposed(Frozen):
     """An agent proposes a candidate, made from ``parent``."""
 
@@ -169,6 +178,7 @@ Event = (
     RunStarted
     | NodeStarted
     | AgentAsked
+    | AgentWaits
     | Proposed
     | NothingProposed
     | Built

@@ -30,6 +30,7 @@ class RunStatus(StrEnum):
     SUCCEEDED = "SUCCEEDED"  # there is a verified kernel, and the search ran its course
     FAILED = "FAILED"  # no candidate was ever verified
     UNSUPPORTED = "UNSUPPORTED"  # the model says it cannot write this kernel, and why
+    WAITING = "WAITING"  # a person is asked: resume the run with the reply
     STOPPED = "STOPPED"  # a budget, the surroundings or the model service ended it early
 
 
@@ -83,8 +84,19 @@ class BestKernel(Frozen):
         return load_callable(spec, build.library, self.executor)
 
 
+class Question(Frozen):
+    """What a person, as the model of a run, is asked: the prompt, and the file it lies in."""
+
+    agent: str
+    prompt: str
+    prompt_file: Path
+
+
 class RunResult(Frozen):
-    """What a run came to. Its JSON is what ``cutegen run --json`` prints."""
+    """What a run came to. Its JSON is what ``cutegen run --json`` prints.
+
+    A run that is ``WAITING`` has not come to its end: ``question`` is to be answered first.
+    """
 
     status: RunStatus
     run_id: str
@@ -92,6 +104,7 @@ class RunResult(Frozen):
     spec: str
     spec_name: str
     best: BestKernel | None = None
+    question: Question | None = None
     steps: tuple[Step, ...] = ()
     reason: str = ""
     executor: str

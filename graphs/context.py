@@ -29,7 +29,7 @@ class Context:
 
     model: str = field(
         default=DEFAULT_MODEL,
-        metadata=_about("Model", "playbook, openai:NAME or replay:FILE."),
+        metadata=_about("Model", "playbook, openai:NAME, human or replay:FILE."),
     )
     executor: str = field(
         default="auto",
@@ -145,7 +145,7 @@ class LiveContext(Context):
 @lru_cache(maxsize=64)
 def _chat(name: str, folder: Path) -> Chat:
     """A recording goes on after the calls that an earlier process had answered."""
-    chat = resolve_model(name)
+    chat = resolve_model(name, folder)
     if isinstance(chat, ReplayChat):
         chat.skip(Ledger(folder / "ledger.sqlite").usage().calls)
     return chat

@@ -10,7 +10,7 @@ from langchain_core.messages.ai import UsageMetadata
 from pydantic import TypeAdapter
 
 from cutegen.agents.ask import Chat
-from cutegen.agents.models.replay import asked_agent
+from cutegen.agents.models.replay import asked_agent, conversation
 from cutegen.events import AgentAsked
 from cutegen.store import Ledger, ModelCall, Store
 
@@ -47,13 +47,13 @@ class DurableChat:
             ModelError: The model cannot be asked.
         """
         agent = asked_agent(messages)
-        conversation = json.dumps([[message.type, str(message.text)] for message in messages])
-        identity = json.dumps([self._run_id, self._step, agent, self._attempt, conversation])
+        asked = json.dumps(conversation(messages))
+        identity = json.dumps([self._run_id, self._step, agent, self._attempt, asked])
         key = hashlib.sha256(identity.encode()).hexdigest()
         call = self._ledger.answered(key)
         stored = call is not None
         if call is None:
-            call = self._ask(messages, key, agent, self._store.put(conversation))
+            call = self._ask(messages, key, agent, self._store.put(asked))
             self._ledger.record_call(call)
         self._attempt += 1
         tokens = call.usage.get("total_tokens")

@@ -77,7 +77,7 @@ def follow(
     config: RunnableConfig,
     context: Context,
 ) -> Iterator[Event]:
-    """Run to the end. Each checkpoint is on disk before the next node starts."""
+    """Run to the end, or to a question. Each checkpoint is on disk before the next node."""
     parts = graph.stream(start, config, context=context, stream_mode="custom", durability="sync")
     for part in parts:
         yield parse_event(part)

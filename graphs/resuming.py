@@ -11,11 +11,20 @@ from cutegen.agents.ask import Chat
 from cutegen.events import Event
 from cutegen.execution.protocol import Executor
 from cutegen.graphs.context import Context, LiveContext
-from cutegen.graphs.following import CHECKPOINTS, drain, follow, name_of, open_run, resumed
+from cutegen.graphs.following import (
+    CHECKPOINTS,
+    drain,
+    follow,
+    name_of,
+    open_run,
+    resumed,
+)
+from cutegen.graphs.recording import recorded
 from cutegen.graphs.settings import Budget, Settings
 from cutegen.graphs.start import own_architecture, start_run
 from cutegen.graphs.state import Node, State, plain
 from cutegen.graphs.takeover import judge_lineage
+from cutegen.graphs.waiting import finished_or_waiting
 from cutegen.result import RESULT_FILE, RunResult
 
 
@@ -25,20 +34,26 @@ def resume_run(
     model: str | Chat | None = None,
     executor: str | Executor | None = None,
     budget: Budget | None = None,
+    reply: str | None = None,
+    record: str | Path | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> RunResult:
-    """Take up a run where it was left: killed, stopped, or emulated and now on a GPU machine.
+    """Take up a run where it was left: killed, stopped, waiting, or emulated and now on a GPU.
 
     With another executor than the run's own, every candidate that was verified so far is
     verified and measured again, oldest first, and the search goes on from the best of them.
-    Model, executor and budget are the run's own unless they are given.
+    Model, executor and budget are the run's own unless they are given. ``reply`` answers the
+    question that a run with the model ``human`` waits at; ``record`` is as for ``run_graph``.
 
     Raises:
         FileNotFoundError: This is no run folder.
         EnvironmentUnfitError: The executor asked for cannot be used here.
         RunBusyError: Another process is at work on this run.
+        ValueError: There is a reply, but the run waits for none.
     """
-    events = stream_resumed(run_dir, model=model, executor=executor, budget=budget)
+    events = stream_resumed(
+        run_dir, model=model, executor=executor, budget=budget, reply=reply, record=record
+    )
     return drain(events, on_event)
 
 
@@ -48,6 +63,8 @@ def stream_resumed(
     model: str | Chat | None = None,
     executor: str | Executor | None = None,
     budget: Budget | None = None,
+    reply: str | None = None,
+    record: str | Path | None = None,
 ) -> Generator[Event, None, RunResult]:
     """``resume_run`` as a generator of its events, whose return value is the result."""
     folder = Path(run_dir).resolve()
@@ -58,12 +75,14 @@ def stream_resumed(
         live_chat=None if model is None or isinstance(model, str) else model,
         live_executor=None if executor is None or isinstance(executor, str) else executor,
     )
-    with open_run(folder) as (graph, config):
+    with open_run(folder) as (graph, config), recorded(folder, record):
         snapshot = graph.get_state(config)
         state = start_run(context, folder.name) | cast("State", snapshot.values)
         old = Settings.model_validate(state["settings"])
         new = _renewed(old, context, model, executor, budget)
         context = replace(context, new_settings=new)
+        if reply is not None and not snapshot.interrupts:
+            raise ValueError(f"{run_dir} waits for no reply: resume it without one")
         if not snapshot.next and not state.get("stop") and new == old:
             return RunResult.load(folder)
         (folder / RESULT_FILE).unlink(missing_ok=True)
@@ -73,13 +92,14 @@ def stream_resumed(
             graph.update_state(config, plain(update), as_node="measure")
             yield from follow(graph, None, config, context)
         elif snapshot.next:
-            yield from follow(graph, None, config, context)
+            answer: Command[Node] | None = None if reply is None else Command(resume=reply)
+            yield from follow(graph, answer, config, context)
         else:
             again: Command[Node] = Command(
                 update={"stop": None, "status": ""}, goto=_left_at(state)
             )
             yield from follow(graph, again, config, context)
-    return RunResult.load(folder)
+        return (yield from finished_or_waiting(graph.get_state(config), state, context))
 
 
 def _renewed(

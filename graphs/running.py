@@ -14,9 +14,11 @@ from cutegen.events import Event
 from cutegen.execution.protocol import Executor
 from cutegen.graphs.context import LiveContext
 from cutegen.graphs.following import drain, follow, name_of, open_run, resumed
+from cutegen.graphs.recording import recorded
 from cutegen.graphs.settings import Budget, StabilityPolicy
 from cutegen.graphs.start import start_run
 from cutegen.graphs.state import State
+from cutegen.graphs.waiting import finished_or_waiting
 from cutegen.result import SPEC_FILE, RunResult
 from cutegen.spec import KernelSpec
 
@@ -33,13 +35,15 @@ def run_graph(
     seed: int = 0,
     arch: str = "",
     nvcc_gate: bool = True,
+    record: str | Path | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> RunResult:
     """Turn a spec into a verified kernel, and make it faster.
 
     Args:
         spec: A spec, or the path of a KernelBench-format file.
-        model: ``playbook``, ``openai:NAME``, ``replay:FILE``, or an object with ``invoke``.
+        model: ``playbook``, ``openai:NAME``, ``human``, ``replay:FILE``, or an object with
+            ``invoke``.
         executor: ``auto``, ``cuda``, ``emulated``, or an executor.
         budget: How much may be tried and spent.
         policy: When the structure counts as stable; by kernel class if None.
@@ -49,6 +53,8 @@ def run_graph(
         seed: Seeds inputs and fiber order.
         arch: nvcc target, such as ``sm_90a``; the GPU's own if empty.
         nvcc_gate: On the emulator, also require nvcc, where it is found, to build the kernel.
+        record: Where to write the model's answers, for ``replay:FILE``; also when the run waits
+            or is interrupted.
         on_event: Called with each event, in this thread.
 
     Raises:
@@ -69,6 +75,7 @@ def run_graph(
         seed=seed,
         arch=arch,
         nvcc_gate=nvcc_gate,
+        record=record,
     )
     return drain(events, on_event)
 
@@ -93,6 +100,7 @@ def stream_graph(
     seed: int = 0,
     arch: str = "",
     nvcc_gate: bool = True,
+    record: str | Path | None = None,
 ) -> Generator[Event, None, RunResult]:
     """``run_graph`` as a generator of its events, whose return value is the result."""
     context = LiveContext(
@@ -114,8 +122,8 @@ def stream_graph(
     if not folder.exists():  # what cannot be used is said before anything is made
         context.judge(context.executor)
         if context.live_chat is None:
-            resolve_model(context.model)
-    with open_run(folder) as (graph, config):
+            resolve_model(context.model, folder)
+    with open_run(folder) as (graph, config), recorded(folder, record):
         state = start_run(context, run_id, spec=spec)
         snapshot = graph.get_state(config)
         if snapshot.next:
@@ -123,7 +131,7 @@ def stream_graph(
             yield from follow(graph, None, config, context)
         elif not snapshot.values:
             yield from follow(graph, {"spec_path": str(folder / SPEC_FILE)}, config, context)
-    return RunResult.load(folder)
+        return (yield from finished_or_waiting(graph.get_state(config), state, context))
 
 
 def new_run_id(name: str) -> str:

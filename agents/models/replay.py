@@ -1,29 +1,38 @@
-"""A recorded run, replayed strictly; and the recorder that makes one.
+"""A recorded run, replayed strictly.
 
 A recording is a file of JSON lines, one per answered call, in order:
-``{"agent": …, "prompt_sha": …, "reply": …}``. A null ``prompt_sha`` is not checked.
+``{"agent": …, "prompt": [[role, text], …], "reply": …, "finish_reason": …, "usage": {…}}``.
+A null ``prompt`` is not checked. ``cutegen run … --record FILE`` writes one.
 """
 
-import hashlib
-import json
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from langchain_core.messages import AIMessage, BaseMessage
-from pydantic import ValidationError
+from langchain_core.messages.ai import UsageMetadata
+from pydantic import TypeAdapter, ValidationError
 
-from cutegen.agents.ask import Chat
 from cutegen.agents.models.errors import ModelError
 from cutegen.agents.reply import REQUEST_KEY
 from cutegen.frozen import Frozen
+from cutegen.store import write_atomically
+
+_DIFF_LIMIT = 60  # lines
+_USAGE: TypeAdapter[UsageMetadata] = TypeAdapter(UsageMetadata)
+
+Conversation = tuple[tuple[str, str], ...]
+"""Roles (system, human, ai) and texts."""
 
 
 class RecordedCall(Frozen):
     """One answered call."""
 
     agent: str
-    prompt_sha: str | None = None
+    prompt: Conversation | None = None
     reply: str
+    finish_reason: str = ""
+    usage: dict[str, int] = {}
 
 
 class ReplayChat:
@@ -60,36 +69,29 @@ class ReplayChat:
                 f"call {self._next + 1} of {self._path} was recorded from {call.agent}, "
                 f"and {agent} asks now"
             )
-        if call.prompt_sha not in (None, prompt_sha(messages)):
+        asked = conversation(messages)
+        if call.prompt not in (None, asked):
             raise ModelError(
                 f"call {self._next + 1} of {self._path} ({agent}) was recorded with another "
-                "prompt: record the run again"
+                f"prompt: record the run again.\n{_difference(call.prompt or (), asked)}"
             )
         self._next += 1
-        return AIMessage(call.reply)
+        reply = AIMessage(call.reply)
+        if call.finish_reason:
+            reply.response_metadata = {"finish_reason": call.finish_reason}
+        if call.usage:
+            reply.usage_metadata = _USAGE.validate_python(call.usage)
+        return reply
 
     def skip(self, count: int) -> None:
         """Pass over calls that a resumed run had answered before."""
         self._next += count
 
 
-class RecordingChat:
-    """Passes every call on, and appends it to a recording."""
-
-    def __init__(self, chat: Chat, path: Path) -> None:
-        """Record what ``chat`` answers into ``path``."""
-        self._chat = chat
-        self._path = path
-
-    def invoke(self, messages: list[BaseMessage], /) -> AIMessage:
-        """Answer the conversation, and record the answer."""
-        reply = self._chat.invoke(messages)
-        call = RecordedCall(
-            agent=asked_agent(messages), prompt_sha=prompt_sha(messages), reply=str(reply.text)
-        )
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(call.model_dump_json() + "\n")
-        return reply
+def write_recording(path: Path, calls: Iterable[RecordedCall]) -> None:
+    """Write a recording; an old one in its place is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, "".join(call.model_dump_json() + "\n" for call in calls))
 
 
 def asked_agent(messages: Sequence[BaseMessage]) -> str:
@@ -101,7 +103,18 @@ def asked_agent(messages: Sequence[BaseMessage]) -> str:
     raise ModelError("no request travels beside this prompt; ask through cutegen.agents.ask")
 
 
-def prompt_sha(messages: Sequence[BaseMessage]) -> str:
-    """Hash of a conversation's texts."""
-    texts = json.dumps([[message.type, str(message.text)] for message in messages])
-    return hashlib.sha256(texts.encode()).hexdigest()
+def conversation(messages: Sequence[BaseMessage]) -> Conversation:
+    """The texts of a conversation, without what travels beside them."""
+    return tuple((message.type, str(message.text)) for message in messages)
+
+
+def _difference(recorded: Conversation, asked: Conversation) -> str:
+    """A unified diff from the recorded to the present prompt, cut where it gets long."""
+    before, after = (
+        [line for role, text in talk for line in (f"[{role}]", *text.split("\n"))]
+        for talk in (recorded, asked)
+    )
+    diff = list(difflib.unified_diff(before, after, "recorded", "asked now", lineterm="", n=2))
+    if len(diff) > _DIFF_LIMIT:
+        diff[_DIFF_LIMIT:] = [f"… and {len(diff) - _DIFF_LIMIT} more lines of the difference"]
+    return "\n".join(diff)

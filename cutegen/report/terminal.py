@@ -9,6 +9,7 @@ from rich.text import Text
 
 from cutegen.doctor import Examination, Health
 from cutegen.events import (
+    AgentWaits,
     Built,
     Diagnosed,
     Event,
@@ -64,6 +65,11 @@ def _(event: RunStarted) -> str:
         f"[bold]{escape(event.spec)}[/] · {event.kernel_class} · {event.executor} · "
         f"{escape(event.model)} · {event.arch}{again}\n[dim]{escape(event.run_dir)}[/]"
     )
+
+
+@_line.register
+def _(event: AgentWaits) -> str:
+    return f"{_agent(event.agent)} waits for a reply to {escape(event.prompt_file)}"
 
 
 @_line.register
@@ -146,6 +152,9 @@ def show_result(console: Console, result: RunResult) -> None:
         table.add_row("kernel", Text(str(result.best.source_path)))
         table.add_row("verdict", Text(result.best.verdict.evidence.summary or "passed"))
         table.add_row("speed", Text(speed))
+    if result.question is not None:
+        table.add_row("prompt", Text(str(result.question.prompt_file)))
+        table.add_row("answer", Text(f"cutegen resume {result.run_dir} --reply FILE"))
     table.add_row("run", Text(str(result.run_dir)))
     table.add_row("steps", str(len(result.steps)))
     console.print(table)

@@ -98,7 +98,7 @@ def replay(tmp_path: Path) -> Callable[..., ReplayChat]:
 
     def make(agent: str, *replies: str) -> ReplayChat:
         path = tmp_path / "recording.jsonl"
-        lines = [json.dumps({"agent": agent, "prompt_sha": None, "reply": r}) for r in replies]
+        lines = [json.dumps({"agent": agent, "prompt": None, "reply": r}) for r in replies]
         path.write_text("\n".join(lines))
         return ReplayChat(path)
 

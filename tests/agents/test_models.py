@@ -4,16 +4,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from cutegen.agents.ask import LostStep
+from cutegen.agents.ask import Chat, LostStep
 from cutegen.agents.diagnostician import diagnose
 from cutegen.agents.models.errors import ModelError
 from cutegen.agents.models.openai import OpenAIChat
-from cutegen.agents.models.replay import RecordingChat, ReplayChat
+from cutegen.agents.models.replay import (
+    RecordedCall,
+    ReplayChat,
+    conversation,
+    write_recording,
+)
 from cutegen.agents.models.resolve import resolve_model
 from cutegen.agents.profile_tuner import propose_tuning
-from cutegen.agents.reply import Diagnosis, OutOfIdeas, WholeKernel
+from cutegen.agents.reply import REQUEST_KEY, Diagnosis, OutOfIdeas, WholeKernel
 from cutegen.agents.request import (
     Cause,
     DiagnosisRequest,
@@ -42,9 +47,27 @@ def test_names_mean_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, repl
     assert isinstance(resolve_model(f"replay:{tmp_path / 'recording.jsonl'}"), ReplayChat)
 
 
-@pytest.mark.parametrize("name", ["", "gpt", "openai", "openai:", "replay:", "playbook:x"])
+class Kept:
+    """Passes calls on, and keeps them as a recording."""
+
+    def __init__(self, chat: Chat, path: Path) -> None:
+        self.chat, self.path = chat, path
+        self.calls: list[RecordedCall] = []
+
+    def invoke(self, messages: list[BaseMessage], /) -> AIMessage:
+        reply = self.chat.invoke(messages)
+        agent = messages[1].additional_kwargs[REQUEST_KEY]["agent"]
+        call = RecordedCall(agent=agent, prompt=conversation(messages), reply=str(reply.text))
+        self.calls.append(call)
+        write_recording(self.path, self.calls)
+        return reply
+
+
+@pytest.mark.parametrize(
+    "name", ["", "gpt", "openai", "openai:", "replay:", "playbook:x", "human:me"]
+)
 def test_another_name_lists_the_choices(name: str) -> None:
-    with pytest.raises(ValueError, match="use playbook, openai:NAME or replay:FILE"):
+    with pytest.raises(ValueError, match="use playbook, openai:NAME, human or replay:FILE"):
         resolve_model(name)
 
 
@@ -64,7 +87,7 @@ def test_a_recording_replays_to_the_same_answers(
     # the re-ask is recorded too, and U+2028 is no end of a line
     replies = ("no kernel \u2028 here", f"INTENT: plain\n```cuda\n{source}```\n")
     path = tmp_path / "recorded.jsonl"
-    first = synthesize(RecordingChat(replay("synthesizer", *replies), path), synthesis)
+    first = synthesize(Kept(replay("synthesizer", *replies), path), synthesis)
     assert isinstance(first.value, WholeKernel)
     again = synthesize(ReplayChat(path), synthesis)
     assert again == first
@@ -75,12 +98,16 @@ def test_a_replay_is_strict(
     tmp_path: Path, replay: Replay, synthesis: SynthesisRequest, structural: StructuralRequest
 ) -> None:
     path = tmp_path / "recorded.jsonl"
-    synthesize(RecordingChat(replay("synthesizer", "UNSUPPORTED: sort: no"), path), synthesis)
+    synthesize(Kept(replay("synthesizer", "UNSUPPORTED: sort: no"), path), synthesis)
     with pytest.raises(ModelError, match="recorded from synthesizer, and structural_optimizer"):
         propose_structure(ReplayChat(path), structural)
     other = synthesis.model_copy(update={"arch": "sm_80"})
-    with pytest.raises(ModelError, match=r"call 1 .* recorded with another prompt"):
+    with pytest.raises(ModelError, match=r"call 1 .* recorded with another prompt") as no:
         synthesize(ReplayChat(path), other)
+    lines = str(no.value).split("\n")
+    assert any(line.startswith("-- The target is `sm_90a`") for line in lines)
+    assert any(line.startswith("+- The target is `sm_80`") for line in lines)
+    assert len(lines) < 30
     chat = ReplayChat(path)
     synthesize(chat, synthesis)
     with pytest.raises(ModelError, match="holds 1 calls, and synthesizer asks for another"):
@@ -93,6 +120,13 @@ def test_a_resumed_replay_goes_on_after_the_calls_it_had_answered(
     chat = replay("structural_optimizer", "OUT_OF_IDEAS: first", "OUT_OF_IDEAS: second")
     chat.skip(1)
     assert propose_structure(chat, structural).value == OutOfIdeas(reason="second")
+
+
+def test_outside_a_run_nobody_can_be_asked(tmp_path: Path, synthesis: SynthesisRequest) -> None:
+    with pytest.raises(ModelError, match="inside a run only"):
+        resolve_model("human")
+    with pytest.raises(ModelError, match="inside a run only"):
+        synthesize(resolve_model("human", tmp_path), synthesis)
 
 
 def test_a_conversation_without_a_request_cannot_be_replayed(replay: Replay) -> None:

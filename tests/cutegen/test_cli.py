@@ -181,6 +181,35 @@ def test_a_run_that_the_model_service_ends_after_a_kernel_is_good(tmp_path: Path
 
 
 @needs_gxx
+def test_a_coding_agent_drives_a_run_by_files(tmp_path: Path) -> None:
+    reply, recording = tmp_path / "reply.md", tmp_path / "recorded.jsonl"
+    options = ("--executor", "emulated", "--model", "human", "--steps", "0", "--json")
+    asked = call("run", SWISH, "--runs-dir", tmp_path, "--run-id", "mine", *options)
+    answer = the_object(asked.stdout)
+    assert (asked.exit_code, answer["status"]) == (4, "WAITING")
+    prompt = Path(answer["question"]["prompt_file"])
+    assert prompt.parent == tmp_path / "mine" / "questions"
+    assert "cutegen_launch" in prompt.read_text()
+
+    told = call("resume", tmp_path / "mine")
+    assert told.exit_code == 4
+    assert str(prompt) in told.stdout
+    assert "--reply FILE" in told.stdout
+
+    reply.write_text(f"INTENT: one element per thread\r\n```cuda\n{KERNEL}```\n")
+    more = ("--reply", reply, "--record", recording, "--json")
+    answered = call("resume", tmp_path / "mine", *more)
+    assert (answered.exit_code, the_object(answered.stdout)["status"]) == (0, "SUCCEEDED")
+    late = call("resume", tmp_path / "mine", *more)
+    assert late.exit_code == 2
+    assert "waits for no reply" in the_object(late.stdout)["error"]
+
+    again = ("--executor", "emulated", "--model", f"replay:{recording}", "--steps", "0", "--json")
+    replayed = call("run", SWISH, "--runs-dir", tmp_path, "--run-id", "again", *again)
+    assert the_object(replayed.stdout)["best"]["id"] == the_object(answered.stdout)["best"]["id"]
+
+
+@needs_gxx
 def test_an_operation_that_the_model_cannot_write(tmp_path: Path) -> None:
     result = call("run", SOFTMAX, "--executor", "emulated", "--runs-dir", tmp_path, "--json")
     answer = the_object(result.stdout)

@@ -19,6 +19,7 @@ sdk = pytest.importorskip("langgraph_sdk", reason="needs the studio extra")
 
 ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "tests" / "kernelbench" / "custom" / "small_swish.py"
+KERNEL = Path(__file__).parent / "kernels" / "swish.cu"
 _START_S = 90.0
 
 
@@ -98,3 +99,21 @@ def test_a_client_runs_the_graph_once(url: str, tmp_path: Path) -> None:
     assert result.status is RunStatus.SUCCEEDED
     assert result.best is not None
     assert result.best.id == state["best"]["id"]
+
+
+def test_a_client_answers_in_the_models_place(url: str, tmp_path: Path) -> None:
+    client: Any = sdk.get_sync_client(url=url)
+    thread = client.threads.create()["thread_id"]
+    context = {
+        "model": "human",
+        "executor": "emulated",
+        "runs_dir": str(tmp_path),
+        "nvcc_gate": False,
+        "steps": 0,
+    }
+    client.runs.wait(thread, "cutegen", input={"spec_path": str(SPEC)}, context=context)
+    for reply in ("not a kernel", f"INTENT: plain\n```cuda\n{KERNEL.read_text()}```\n"):
+        (interrupt,) = client.threads.get_state(thread)["interrupts"]
+        assert "## The function: small_swish" in interrupt["value"]["prompt"]
+        client.runs.wait(thread, "cutegen", command={"resume": reply}, context=context)
+    assert client.threads.get_state(thread)["values"]["status"] == "SUCCEEDED"
