@@ -1,10 +1,11 @@
 """``kernel<<<grid, block, smem, stream>>>(arguments)`` as a call that g++ understands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from cutegen.emulator.edit import Edit
 from cutegen.emulator.error import EmulationError
+from cutegen.emulator.kernels import Kernel
 from cutegen.emulator.tokens import (
     Kind,
     Token,
@@ -17,22 +18,25 @@ _QUALIFYING = frozenset({"::", ".", "->"})
 _KEYWORDS = frozenset({"return", "else", "do", "and", "or", "not", "if", "while", "for", "switch"})
 
 
-def launch_edits(source: str, tokens: list[Token]) -> Iterator[Edit]:
-    """Edits for every launch of a source.
+def launch_edits(source: str, tokens: list[Token], kernels: Sequence[Kernel]) -> Iterator[Edit]:
+    """Edits for every launch of a source; ``kernels`` are those that it declares.
 
     The kernel is called in a closure, once per thread, with the arguments as written.
 
     Raises:
         EmulationError: A launch is malformed, or its arguments have side effects.
     """
+    clusters = {kernel.name: kernel.cluster for kernel in kernels if kernel.cluster}
     for index, token in enumerate(tokens):
         if token.text == "<<<":
-            yield from _one_launch(source, tokens, index)
+            yield from _one_launch(source, tokens, index, clusters)
 
 
-def _one_launch(source: str, tokens: list[Token], opening: int) -> Iterator[Edit]:
+def _one_launch(
+    source: str, tokens: list[Token], opening: int, clusters: dict[str, str]
+) -> Iterator[Edit]:
     line = line_of(source, tokens[opening].start)
-    first = _kernel_start(tokens, opening)
+    first = kernel_start(tokens, opening)
     closing = _configuration_end(tokens, opening)
     if first is None or closing is None:
         raise EmulationError(line, "this launch", "write it as name<<<grid, block>>>(arguments)")
@@ -50,13 +54,15 @@ def _one_launch(source: str, tokens: list[Token], opening: int) -> Iterator[Edit
         f'::cutegen_emu::Launch("{shown}", ' + breaks * head.count("\n"),
     )
     call = tokens[closing + 1]
-    yield Edit(tokens[closing].start, tokens[closing].end, ").run([&] { " + kernel)
+    names = (token.text for token in tokens[first:opening] if token.text in clusters)
+    shape = "".join(f".cluster({clusters[name]})" for name in names)
+    yield Edit(tokens[closing].start, tokens[closing].end, f"){shape}.run([&] {{ " + kernel)
     yield Edit(call.start, call.end, "(")
     yield Edit(tokens[end].start, tokens[end].end, "); })")
 
 
-def _kernel_start(tokens: list[Token], opening: int) -> int | None:
-    """Index of the first token of the expression that names the kernel before ``<<<``."""
+def kernel_start(tokens: list[Token], opening: int) -> int | None:
+    """Index of the first token of the expression that names what ``<<<``, or ``(``, calls."""
     index = opening - 1
     while (start := _piece_start(tokens, index)) is not None:
         if not start or tokens[start - 1].text not in _QUALIFYING:

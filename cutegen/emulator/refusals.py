@@ -18,28 +18,17 @@ _SHIMS = Path(__file__).parent / "include"
 _WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), what, advice)
     for pattern, what, advice in (
-        (r"SM\d{2,3}(_\w+)?", "architecture-specific atoms", _SIMT),
+        (
+            r"SM(1\d\d|[5-8]\d)(_\w+)?|SM90_\w*(SPARSE|IM2COL)\w*",
+            "architecture-specific atoms",
+            _SIMT,
+        ),
         (r"cp_async_(?!fence$|wait$)\w+|cpasync_\w+|__pipeline_\w+", "asynchronous copies", _SIMT),
-        (
-            r"tma_(partition|store|load|desc)\w*|make_tma_\w+|CUtensorMap|cuTensorMap\w+",
-            "TMA",
-            _SIMT,
-        ),
-        (
-            r"warpgroup_(arrive|wait|commit|fence|reg)\w*|elect_one_sync|wgmma\w*",
-            "warpgroup instructions",
-            _SIMT,
-        ),
-        (
-            r"cluster_(arrive|wait|sync|shape|grid|id)\w*|block_\w+_in_cluster|__cluster_dims__",
-            "clusters",
-            _SIMT,
-        ),
         (r"wmma|nvcuda", "the WMMA interface", _SIMT),
         (
-            r"NamedBarrier|ClusterBarrier|ClusterTransactionBarrier|mbarrier_\w+",
-            "named and transaction barriers",
-            f"use __syncthreads(), or {_ON_A_GPU}",
+            r"__mbarrier_\w+",
+            "CUDA's own barriers",
+            f"use cutlass::arch::ClusterBarrier, or {_ON_A_GPU}",
         ),
         (
             r"cooperative_groups|cudaLaunchCooperativeKernel",
@@ -56,11 +45,6 @@ _WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             "arithmetic with directed rounding",
             f"round to nearest (_rn), or {_ON_A_GPU}",
         ),
-        (
-            r"cudaLaunchKernelEx\w*|cudaLaunchConfig_t|cudaLaunchAttribute\w*",
-            "launches with attributes",
-            f"launch with <<<grid, block, smem, stream>>>, or {_ON_A_GPU}",
-        ),
         (r"cudaGraph\w*", "CUDA graphs", f"launch on a->stream, or {_ON_A_GPU}"),
     )
 )
@@ -72,7 +56,8 @@ _TOOLKIT = re.compile(
     r"|mma\.h|crt|device_|math_functions|sm_\d+_|texture_|surface_|torch|ATen|c10)"
 )
 _DEVICE_ONLY = re.compile(
-    r"cutlass/(arch|conv|device_kernel|epilogue|gemm|pipeline|reduction|transform)\b"
+    r"cutlass/(arch(?!/(barrier|config|reg_reconfig)\.h)|conv|device_kernel|epilogue|gemm"
+    r"|pipeline(?!/(sm90_)?pipeline\.hpp)|reduction|transform)\b"
 )
 _INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)')
 

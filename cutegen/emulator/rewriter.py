@@ -3,33 +3,30 @@
 Everything is edited in place and on its own line, so a diagnostic's line is the candidate's.
 """
 
+import re
 from collections.abc import Iterator
 
+from cutegen.emulator.callers import caller_edits
 from cutegen.emulator.declarations import shared_edits
 from cutegen.emulator.edit import Edit, apply
 from cutegen.emulator.error import EmulationError
 from cutegen.emulator.kernels import Kernel, find_kernels
 from cutegen.emulator.launches import launch_edits
+from cutegen.emulator.mentions import mention_edits
 from cutegen.emulator.refusals import refuse_unsupported
 from cutegen.emulator.scopes import inside_functions
 from cutegen.emulator.tokens import Kind, Token, line_of, tokenize
 
-# Words of the candidate only. CUTLASS must go on believing that it is compiled for a host,
-# where these functions answer as if there were one thread.
+# Words of the candidate only. CUTLASS must go on believing that it is compiled for a host, as its
+# branches for a device hold PTX.
 _WORDS = {
     "__CUDA_ARCH__": "CUTEGEN_EMU_CUDA_ARCH",
     "__CUDACC__": "CUTEGEN_EMU_CUDACC",
     "__noinline__": "__attribute__((noinline))",
 }
-_DEVICE_FUNCTIONS = frozenset(
-    {
-        "thread0",
-        "block0",
-        "canonical_lane_idx",
-        "canonical_warp_idx",
-        "canonical_warp_idx_sync",
-        "canonical_warp_group_idx",
-    }
+_ENABLED = re.compile(
+    r"__CUDA_ARCH_FEAT_SM90_ALL|CUTLASS_ARCH_MMA_SM(?:[78]\d|90A?)_ENABLED"
+    r"|CUTE_ARCH_\w+_SM(?:[78]\d|90A?)_ENABLED"
 )
 
 
@@ -47,7 +44,9 @@ def rewrite(source: str) -> str:
         *_word_edits(tokens),
         *_bound_edits(tokens, kernels),
         *shared_edits(source, tokens, inside_functions(tokens)),
-        *launch_edits(source, tokens),
+        *launch_edits(source, tokens, kernels),
+        *mention_edits(source, tokens, kernels),
+        *caller_edits(source, tokens),
     ]
     return apply(source, edits)
 
@@ -66,26 +65,13 @@ def _refuse_nested_launches(source: str, tokens: list[Token], kernels: list[Kern
 
 
 def _word_edits(tokens: list[Token]) -> Iterator[Edit]:
-    for index, token in enumerate(tokens):
+    for token in tokens:
         if token.kind is not Kind.WORD:
             continue
         if token.text in _WORDS:
             yield Edit(token.start, token.end, _WORDS[token.text])
-        elif token.text in _DEVICE_FUNCTIONS and _is_called(tokens, index):
-            start = _qualified_start(tokens, index)
-            yield Edit(start, token.end, f"::cutegen_emu::{token.text}")
-
-
-def _is_called(tokens: list[Token], index: int) -> bool:
-    return index + 1 < len(tokens) and tokens[index + 1].text == "("
-
-
-def _qualified_start(tokens: list[Token], index: int) -> int:
-    while index and tokens[index - 1].text == "::":
-        index -= 1
-        if index and tokens[index - 1].text in {"cute", "cutlass"}:
-            index -= 1
-    return tokens[index].start
+        elif _ENABLED.fullmatch(token.text):
+            yield Edit(token.start, token.end, "CUTEGEN_EMU_CUDACC")
 
 
 def _bound_edits(tokens: list[Token], kernels: list[Kernel]) -> Iterator[Edit]:

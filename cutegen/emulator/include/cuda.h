@@ -1,4 +1,8 @@
-// The driver API. CuTe's headers include it for TMA, which the emulator does not have.
+// The driver API, as far as launch code needs it: tensor maps.
 #pragma once
 
 #include <cuda_runtime.h>
+#include <cutegen_emulator/hopper/driver.hpp>
+
+typedef cudaLaunchAttribute CUlaunchAttribute;
+typedef cudaLaunchAttributeID CUlaunchAttributeID;

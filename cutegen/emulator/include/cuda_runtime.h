@@ -18,3 +18,5 @@
 #include <cutegen_emulator/bits.hpp>
 #include <cutegen_emulator/math.hpp>
 #include <cutegen_emulator/host_api.hpp>
+#include <cutegen_emulator/hopper/launch_attributes.hpp>
+#include <cutegen_emulator/hopper/device_functions.hpp>

@@ -5,5 +5,9 @@
 #include <cuda_runtime.h>
 
 #include <cute/tensor.hpp>
+#include <cutlass/arch/barrier.h>
+#include <cutlass/arch/reg_reconfig.h>
+#include <cutlass/cluster_launch.hpp>
+#include <cutlass/pipeline/pipeline.hpp>
 
 #endif

@@ -83,14 +83,16 @@ def test_any_text_is_rewritten_or_refused_with_its_lines(text: str) -> None:
     [
         ('asm("mov.u32 %0, 1;" : "=r"(x));', "inline PTX"),
         ("using Atom = SM80_16x8x16_F32F16F16F32_TN;", "architecture-specific atoms"),
-        ("auto op = SM90::GMMA::ss_op_selector<A, B, C, D>();", "architecture-specific atoms"),
+        ("using Atom = SM100_TMEM_LOAD_32dp32b1x;", "architecture-specific atoms"),
+        ("using Atom = GMMA::SPARSE::SM90_GMMA_SPARSE_F16;", "architecture-specific atoms"),
         ("cp_async_bulk_wait<0>();", "asynchronous copies"),
         ("#include <cooperative_groups.h>", "<cooperative_groups.h>"),
         ("#include <cub/cub.cuh>", "<cub/cub.cuh>"),
         ("#include <cuda/barrier>", "<cuda/barrier>"),
         ("#include <cuda/std/atomic>", "<cuda/std/atomic>"),
         ("#include <cutlass/gemm/device/gemm.h>", "<cutlass/gemm/device/gemm.h>"),
-        ("cluster_sync();", "clusters"),
+        ("#include <cutlass/gemm/collective/collective_mma.hpp>", "collective_mma"),
+        ("__mbarrier_init(&barrier, 1);", "CUDA's own barriers"),
         ("auto g = cooperative_groups::this_grid();", "cooperative groups"),
         ("cudaTextureObject_t texture;", "textures"),
         ("x = __fmul_rz(x, y);", "directed rounding"),
@@ -107,8 +109,25 @@ def test_what_the_emulator_lacks_is_refused_with_advice(line: str, what: str) ->
     assert refusal.value.advice
 
 
+def test_calls_into_cutlass_say_where_they_stand() -> None:
+    source = "void copy(int);\nauto t = pipe->consumer_wait(s);\nif (a) cute::copy(b<c, d>(e), f);"
+    assert rewrite(source) == (
+        "void copy(int);\nauto t = (::cutegen_emu::here(2), pipe->consumer_wait(s));\n"
+        "if (a) (::cutegen_emu::here(3), cute::copy(b<c, d>(e), f));"
+    )
+
+
+def test_kernels_that_are_named_are_known_with_their_clusters() -> None:
+    source = "template <class T> __global__ void __cluster_dims__(2) k(T);\n"
+    assert rewrite(source + "k<A><<<1, 2>>>(x); f(k<B<C>>, &k<A>);") == (
+        source + '::cutegen_emu::Launch("k<A>", 1, 2).cluster(2).run([&] { k<A>(x); }); '
+        'f(::cutegen_emu::known("k<B<C>>", k<B<C>>, 2), &::cutegen_emu::known("k<A>", k<A>, 2));'
+    )
+
+
 def test_includes_that_the_shims_serve_are_allowed() -> None:
     source = (
         "#include <cuda/std/utility>\n#include <cutlass/numeric_types.h>\n#include <cuda_fp16.h>\n"
+        "#include <cutlass/arch/barrier.h>\n#include <cutlass/pipeline/sm90_pipeline.hpp>\n"
     )
     assert rewrite(source) == source

@@ -38,6 +38,7 @@ struct Fiber {
   Wait wait;
   WarpVisit visit;
   Parking parking;  // what and where, for every kind of wait
+  int line;         // of the candidate: its last call into CUTLASS; see hopper/caller.hpp
 };
 
 struct Warp {

@@ -34,6 +34,9 @@ constexpr unsigned cudaEventDisableTiming = 2;
 
 template <class Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed && value) {
+    cutegen_emu::large_clusters().allow(reinterpret_cast<void const*>(kernel));
+  }
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   if (value < 0 || size_t(value) > cutegen_emu::kSmemOptIn) {
     return cutegen_emu::record(cudaErrorInvalidValue);

@@ -41,6 +41,28 @@ inline SmemLimits& smem_limits() {
   return *limits;
 }
 
+// Kernels that were allowed clusters of a size that is not portable, by address.
+class LargeClusters {
+ public:
+  void allow(void const* kernel) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    kernels_.push_back(kernel);
+  }
+  bool allowed(void const* kernel) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::find(kernels_.begin(), kernels_.end(), kernel) != kernels_.end();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<void const*> kernels_;
+};
+
+inline LargeClusters& large_clusters() {
+  static LargeClusters* clusters = new LargeClusters;
+  return *clusters;
+}
+
 // The first statement of a kernel with __launch_bounds__.
 inline void check_launch_bounds(unsigned threads, unsigned = 0, unsigned = 0) {
   dim3 const block = blockDim;
@@ -56,6 +78,16 @@ class Launch {
   Launch(char const* kernel, dim3 grid, dim3 block, size_t smem = 0, cudaStream_t = nullptr)
       : kernel_(kernel), grid_(grid), block_(block), smem_(smem) {}
 
+  Launch& cluster(unsigned x, unsigned y = 1, unsigned z = 1) {
+    cluster_ = dim3(x, y, z);
+    return *this;
+  }
+  // The kernel's address, for what was allowed to it.
+  Launch& of(void const* kernel) {
+    large_clusters_ = large_clusters().allowed(kernel);
+    return *this;
+  }
+
   template <class F>
   cudaError_t run(F const& call) const {
     return run([](void const* closure) { (*static_cast<F const*>(closure))(); }, &call);
@@ -70,7 +102,7 @@ class Launch {
     if (int const sticky = sticky_error) return record(cudaError_t(sticky));
     cudaError_t const refused = check();
     if (refused != cudaSuccess) return record(refused);
-    LaunchState state{kernel_, grid_, block_,  dim3(1, 1, 1),
+    LaunchState state{kernel_, grid_, block_,  cluster_,
                       smem_,   enter, closure, order_from_environment(),
                       seed_from_environment(), poison_from_environment()};
     Dispatcher(state).run();
@@ -99,6 +131,15 @@ class Launch {
                     "more than 48 KiB of dynamic shared memory needs cudaFuncSetAttribute("
                     "kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) first");
     }
+    uint64_t const blocks = uint64_t(cluster_.x) * cluster_.y * cluster_.z;
+    if (!blocks || grid_.x % cluster_.x || grid_.y % cluster_.y || grid_.z % cluster_.z) {
+      return refuse(cudaErrorInvalidConfiguration, "the grid is not a whole number of clusters");
+    }
+    if (blocks > kMaxCluster || (blocks > kPortableCluster && !large_clusters_)) {
+      return refuse(cudaErrorInvalidConfiguration,
+                    "a cluster has 8 blocks at most, or 16 after cudaFuncSetAttribute(kernel, "
+                    "cudaFuncAttributeNonPortableClusterSizeAllowed, 1)");
+    }
     return cudaSuccess;
   }
 
@@ -117,6 +158,8 @@ class Launch {
   dim3 grid_;
   dim3 block_;
   size_t smem_;
+  dim3 cluster_{1, 1, 1};
+  bool large_clusters_ = false;
 };
 
 }  // namespace cutegen_emu

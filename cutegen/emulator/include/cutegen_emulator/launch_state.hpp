@@ -17,7 +17,8 @@ namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
 constexpr int kWarp = 32;
 constexpr int kMaxThreads = 1024;  // of a block
-constexpr int kMaxCluster = 16;    // blocks, with the attribute for a size that is not portable
+constexpr int kPortableCluster = 8;  // blocks
+constexpr int kMaxCluster = 16;      // with the attribute for a size that is not portable
 constexpr size_t kSmemPerSm = 228 << 10;
 constexpr size_t kSmemOptIn = 227 << 10;
 constexpr size_t kSmemDefault = 48 << 10;

@@ -51,11 +51,19 @@ class Machine {
     }
   }
 
+  // Called when all threads of a cluster have ended.
+  using OnEnd = void (*)(Machine&);
+  void when_ended(OnEnd handler) { on_end_.push_back(handler); }
+
+  // Whatever its blocks have under way besides threads; see hopper/asynchronous.hpp.
+  std::shared_ptr<void> asynchronous;
+
   LaunchState& launch() { return *launch_; }
   Random& random() { return random_; }
   bool on_fiber() const { return current_ >= 0; }
   int current() const { return current_; }
   Fiber& fiber(int number) { return fibers_[number]; }
+  bool alive(int fiber) const { return warps_[fiber / kWarp].alive >> (fiber % kWarp) & 1; }
   int stride() const { return stride_; }          // fibers from one block to the next
   int threads() const { return threads_; }        // of a block
   int block_count() const { return int(blocks_.size()); }  // of the cluster
@@ -116,6 +124,7 @@ class Machine {
   std::vector<Block> blocks_;
   std::vector<std::unique_ptr<SharedMemory>> shared_;
   std::vector<OnStall> on_stall_;
+  std::vector<OnEnd> on_end_;
 
  public:
   Machine();

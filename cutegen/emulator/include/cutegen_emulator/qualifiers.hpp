@@ -10,6 +10,8 @@
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __align__(n)
 
@@ -17,3 +19,7 @@
 // its headers would take the branches that hold PTX.
 #define CUTEGEN_EMU_CUDA_ARCH 900
 #define CUTEGEN_EMU_CUDACC 1
+
+// CuTe's types of TMA exist from this version of nvcc on.
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 6

@@ -96,6 +96,7 @@ inline void Machine::end_cluster() {
     }
     return;
   }
+  for (OnEnd handler : on_end_) handler(*this);
   for (Block& block : blocks_) {
     long const overrun = block.shared->overrun();
     if (overrun < 0 || launch_->failed.exchange(true)) continue;

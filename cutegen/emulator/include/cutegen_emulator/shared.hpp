@@ -15,6 +15,11 @@ __attribute__((always_inline)) inline T& shared(Here, size_t align = 1) {
   static int const id = shared_variables++;
   Machine& m = *machine;
   char* place = m.shared().variable(id, sizeof(T), std::max(align, alignof(T)));
+  if (m.block_count() > 1) {  // the blocks of a cluster find each other's variables by offset
+    for (int rank = 0; rank < m.block_count(); ++rank) {
+      m.block(rank).shared->variable(id, sizeof(T), std::max(align, alignof(T)));
+    }
+  }
   // ptxas 13.0 takes 227 KiB of static variables for sm_90a, and 48 KiB for sm_90 and older.
   if (!place || m.shared().static_bytes() + m.shared().dynamic_bytes() > kSmemOptIn) {
     m.fail(Fault::kSmemLimit, cudaErrorInvalidKernelImage,

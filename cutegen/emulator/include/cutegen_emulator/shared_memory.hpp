@@ -35,6 +35,12 @@ class SharedMemory {
   }
 
   char* dynamic() { return base_; }
+
+  // Whether these bytes lie in the window, as far as it is in use.
+  bool holds(void const* address, size_t bytes) const {
+    char const* at = static_cast<char const*>(address);
+    return at >= base_ && at < base_ + top_ && bytes <= size_t(base_ + top_ - at);
+  }
   size_t dynamic_bytes() const { return zones_.empty() ? 0 : zones_[0].size; }
   size_t static_bytes() const { return used_ - dynamic_bytes(); }
 

@@ -34,6 +34,7 @@ inline void Machine::progressed() {
 }
 
 inline void Machine::look_for_livelock() {
+  if (release_stalled()) return progressed();
   auto const now = std::chrono::steady_clock::now();
   uint64_t const progress = launch_->progress.load(std::memory_order_relaxed);
   if (!spinning_ || progress != progress_seen_) {

@@ -220,17 +220,3 @@ CUTEGEN_EMU_REDUCE(__reduce_and_sync, unsigned, std::bit_and<unsigned>)
 CUTEGEN_EMU_REDUCE(__reduce_or_sync, unsigned, std::bit_or<unsigned>)
 CUTEGEN_EMU_REDUCE(__reduce_xor_sync, unsigned, std::bit_xor<unsigned>)
 #undef CUTEGEN_EMU_REDUCE
-
-namespace cutegen_emu __attribute__((visibility("hidden"))) {
-
-// CuTe's and CUTLASS's questions for the thread, which answer for a single one on a host.
-inline bool block0() { return blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0; }
-inline bool thread0() {
-  return threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0 && block0();
-}
-inline int canonical_lane_idx() { return int(threadIdx.x % kWarp); }
-inline int canonical_warp_idx() { return int(threadIdx.x / kWarp); }
-inline int canonical_warp_idx_sync() { return canonical_warp_idx(); }
-inline int canonical_warp_group_idx() { return int(threadIdx.x / 128); }
-
-}  // namespace cutegen_emu

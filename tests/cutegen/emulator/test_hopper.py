@@ -1,0 +1,121 @@
+"""Barriers, TMA, clusters and wgmma on the CPU: against NumPy, and faults with their lines."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from test_emulated_kernels import (
+    Array,
+    Emulated,
+    build,
+    line_of_candidate,
+    normal,
+    order,
+)
+
+__all__ = ["build", "order"]
+
+
+@pytest.fixture(scope="session")
+def copies(build: Callable[[str], Emulated]) -> Emulated:
+    return build("hopper_copies")
+
+
+def aligned(values: Array) -> Array:
+    """A copy whose address is a multiple of 128 bytes, as device memory has it."""
+    memory = np.empty(values.size + 32, np.float32)
+    start = -memory.ctypes.data // 4 % 32
+    copy = memory[start : start + values.size].reshape(values.shape)
+    copy[...] = values
+    return copy
+
+
+def filled(value: float, *shape: int) -> Array:
+    return aligned(np.full(shape, value, np.float32))
+
+
+@pytest.mark.usefixtures("order")
+class TestCopies:
+    def test_warps_hand_buffers_over(self, copies: Emulated) -> None:
+        a, out = normal(320), filled(np.nan, 320)
+        assert copies("handed_over", out, a, n=320) == 0
+        np.testing.assert_array_equal(out, 2 * a[np.arange(320) ^ 1])
+
+    @pytest.mark.parametrize("swizzle", ["plain", "32", "64", "128"])
+    def test_a_tile_is_loaded_with_zeros_beyond_the_matrix(
+        self, copies: Emulated, swizzle: str
+    ) -> None:
+        a, out = aligned(normal(40, 68)), filled(np.nan, 64, 96)
+        assert copies(f"load_{swizzle}", out, a, m=40, n=68, block=64) == 0
+        np.testing.assert_array_equal(out, np.pad(a, ((0, 24), (0, 28))))
+
+    @pytest.mark.parametrize(("name", "before"), [("store", np.nan), ("add", 5)])
+    def test_a_tile_is_stored_within_the_matrix(
+        self, copies: Emulated, name: str, before: float
+    ) -> None:
+        out = filled(before, 41, 68)  # the last row is not the matrix's
+        assert copies(name, out, m=40, n=68, block=64) == 0
+        stored = np.arange(40)[:, None] * 1000 + np.arange(68)
+        np.testing.assert_array_equal(out[:40], stored + (0 if name == "store" else before))
+        np.testing.assert_array_equal(out[40], np.full(68, before, np.float32))
+
+    def test_a_load_for_both_blocks_of_a_cluster(self, copies: Emulated) -> None:
+        a, out = aligned(normal(32, 32)), filled(np.nan, 2, 32, 32)
+        assert copies("multicast", out, a, m=32, n=32, block=64) == 0
+        np.testing.assert_array_equal(out, np.stack([a, a]))
+
+    @pytest.mark.parametrize(("name", "grid"), [("cluster_sum", 8), ("sum_with_attributes", 4)])
+    def test_a_sum_over_the_shared_memory_of_a_cluster(
+        self, copies: Emulated, name: str, grid: int
+    ) -> None:
+        a, out = normal(1000), filled(np.nan, grid // 4)
+        assert copies(name, out, a, n=1000, grid=grid, block=64) == 0
+        np.testing.assert_allclose(out.sum(), a.sum(dtype=np.float64), atol=1e-4)
+
+    def test_words_are_passed_to_the_other_block(self, copies: Emulated) -> None:
+        out = filled(np.nan, 2)
+        assert copies("pass_on", out) == 0
+        assert out.tolist() == [101, 100]
+
+    def test_bulk_copies_of_bytes(self, copies: Emulated) -> None:
+        a, out = aligned(normal(1024)), filled(np.nan, 1024)
+        assert copies("bulk", out, a, n=1024, block=128) == 0
+        np.testing.assert_array_equal(out, a + 1)
+
+    def test_named_barriers_and_the_elected_lane(self, copies: Emulated) -> None:
+        out = filled(np.nan, 128)
+        assert copies("meetings", out) == 0
+        expected = [*range(63, -1, -1), 1, *[0] * 31, *range(64, 96)]
+        assert out.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "mark", "words"),
+    [
+        ("nobody_arrives", "DEADLOCK", "// WAITS", "lacks 1 of 33 arrivals"),
+        ("too_few_meet", "DEADLOCK", "// MEETS", "has 32 of 64 threads"),
+        ("not_initialised", "UNINITIALIZED", "// ARRIVES", "nobody has initialised"),
+        ("misaligned", "MISALIGNED", "// ORDERS", "multiple of 4 bytes, not of 16"),
+    ],
+)
+def test_what_goes_wrong_is_named_with_its_line(
+    copies: Emulated, name: str, status: str, mark: str, words: str
+) -> None:
+    outcome = copies.apart(name)
+    assert outcome.later != 0
+    ((_, found, _, *text),) = outcome.reports
+    assert found == status
+    assert words in "\n".join(text)
+    line = int("".join(text).split("line ")[1].split(":")[0].split(" ")[0])
+    assert mark in line_of_candidate(copies, line)
+
+
+@pytest.mark.parametrize("name", ["load_unwaited", "store_unwaited"])
+def test_a_missing_wait_shows_as_copies_come_late(
+    copies: Emulated, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("CUTEGEN_EMU_ORDER", "fifo")
+    a, out = aligned(normal(32, 32)), filled(np.nan, 32, 32)
+    assert copies(name, out, a, m=32, n=32, block=32) == 0
+    right = a if name == "load_unwaited" else np.arange(32)[:, None] * 1000 + np.arange(32)
+    assert not np.array_equal(out, right)
