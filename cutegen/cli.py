@@ -1,4 +1,4 @@
-"""The command line: run, resume, evaluate, spec, doctor.
+"""The command line: run, resume, evaluate, spec, doctor; ``cli_runs`` has the rest.
 
 Standard output carries the answer (one JSON object with ``--json``), standard error the progress.
 Exit codes: 0 good, 1 the kernel or the run failed, 2 usage, 3 environment, 4 a person is asked.
@@ -15,6 +15,7 @@ import typer
 from cutegen.agents.diagnostician import second_opinion
 from cutegen.agents.models.resolve import resolve_model
 from cutegen.answering import Exit, Mode
+from cutegen.cli_runs import add_run_commands, run_folder
 from cutegen.doctor import examine
 from cutegen.events import Event
 from cutegen.execution import resolve_executor
@@ -112,7 +113,7 @@ def run(
 
 @app.command()
 def resume(
-    run_folder: Annotated[
+    run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run folder, or a run's name in --runs-dir.")
     ],
     *,
@@ -142,7 +143,7 @@ def resume(
     with mode.faults_told():
         # the run's own budget, unless another one is asked for
         budget = None if steps is None and wall_s is None else _budget(steps, wall_s)
-        folder = run_folder if run_folder.is_dir() else runs_dir / run_folder
+        folder = run_folder(run, runs_dir)
         text = None if reply is None else _read(reply)
         _follow(
             mode,
@@ -245,6 +246,9 @@ def exit_of_verdict(verdict: Verdict, measurement: Measurement | None) -> Exit:
         refused = measurement is not None and measurement.state is MeasurementState.REFUSED
         return Exit.FAILED if refused else Exit.GOOD
     return Exit.FAILED if verdict.status.is_candidates_fault else Exit.ENVIRONMENT
+
+
+add_run_commands(app)
 
 
 def main() -> None:

@@ -2,14 +2,14 @@
 
 A candidate is one ``.cu`` file with one host function, which receives one structure.
 ``args_header`` writes that structure for C++, ``args_structure`` for ctypes, from the
-same list of fields, so that nobody ever guesses an argument.
+same list of arguments, so that nobody ever guesses an argument.
 """
 
 import ctypes
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
+from cutegen.export.runtime import CutegenArgument, CutegenContract
 from cutegen.frozen import Frozen
 from cutegen.spec import Case, DType, KernelSpec, TensorArg
 
@@ -17,11 +17,6 @@ LAUNCH_SYMBOL = "cutegen_launch"
 WORKSPACE_SYMBOL = "cutegen_workspace_bytes"
 HEADER_NAME = "cutegen_args.h"
 
-_SCALAR_TYPES: dict[str, type] = {
-    "double": ctypes.c_double,
-    "int64_t": ctypes.c_int64,
-    "bool": ctypes.c_bool,
-}
 _HALF_TYPES = (DType.FLOAT16, DType.BFLOAT16)
 
 
@@ -40,37 +35,32 @@ def candidate_id(source: str, spec_id: str) -> str:
     return hashlib.sha256(f"{spec_id}\0{source}".encode()).hexdigest()[:16]
 
 
-class _Field(NamedTuple):
-    """One member of ``CutegenArgs``: its C++ declaration and its ctypes type."""
-
-    name: str
-    declaration: str
-    ctype: type
-
-
-def _fields(spec: KernelSpec) -> Iterator[_Field]:
-    """Members in order: inputs, scalars, state, outputs, workspace, stream."""
-    for tensor in spec.timed.of("input"):
-        yield from _tensor_fields(tensor)
-    for scalar in spec.scalars:
-        declaration = f"{scalar.c_type} {scalar.name};"
-        yield _Field(scalar.name, declaration, _SCALAR_TYPES[scalar.c_type])
-    for tensor in spec.timed.of("parameter", "buffer", "output"):
-        yield from _tensor_fields(tensor)
-    yield _Field("workspace", "void* workspace;", ctypes.c_void_p)
-    yield _Field("workspace_bytes", "size_t workspace_bytes;", ctypes.c_size_t)
-    yield _Field("stream", "cudaStream_t stream;", ctypes.c_void_p)
+def arguments_of(spec: KernelSpec) -> tuple[CutegenArgument, ...]:
+    """The fields of ``CutegenArgs`` in order: inputs, scalars, state, outputs."""
+    scalars = [
+        CutegenArgument(name=scalar.name, role="scalar", dtype=scalar.c_type)
+        for scalar in spec.scalars
+    ]
+    before = map(_tensor_argument, spec.timed.of("input"))
+    after = map(_tensor_argument, spec.timed.of("parameter", "buffer", "output"))
+    return (*before, *scalars, *after)
 
 
-def _tensor_fields(tensor: TensorArg) -> Iterator[_Field]:
-    """The pointer, and the shape unless the rank is zero."""
-    const = "" if tensor.role == "output" else " const"
-    pointer = f"{tensor.dtype.c_type}{const}* {tensor.name};"
-    yield _Field(tensor.name, pointer, ctypes.c_void_p)
-    rank = len(tensor.shape)
-    if rank:
-        name = f"{tensor.name}_shape"
-        yield _Field(name, f"int64_t {name}[{rank}];", ctypes.c_int64 * rank)
+def _tensor_argument(tensor: TensorArg) -> CutegenArgument:
+    return CutegenArgument(
+        name=tensor.name, role=tensor.role, dtype=tensor.dtype.value, rank=len(tensor.shape)
+    )
+
+
+def _declarations(argument: CutegenArgument) -> Iterator[str]:
+    """The members that one argument becomes: a scalar, or a pointer and its shape."""
+    if argument.role == "scalar":
+        yield f"{argument.dtype} {argument.name};"
+        return
+    const = "" if argument.role == "output" else " const"
+    yield f"{DType(argument.dtype).c_type}{const}* {argument.name};"
+    if argument.rank:
+        yield f"int64_t {argument.name}_shape[{argument.rank}];"
 
 
 def args_header(spec: KernelSpec) -> str:
@@ -84,11 +74,7 @@ def args_header(spec: KernelSpec) -> str:
         comments[tensor.name] = f"{tensor.role}, {extents}"
     for scalar in spec.scalars:
         comments[scalar.name] = f"scalar, {scalar.value!r} in the reference"
-    members = "\n".join(
-        f"  {field.declaration}"
-        + (f"  // {comments[field.name]}" if field.name in comments else "")
-        for field in _fields(spec)
-    )
+    members = "\n".join(_members(spec, comments))
     half = any(tensor.dtype in _HALF_TYPES for tensor in spec.timed.tensors)
     numeric_types = "#include <cutlass/numeric_types.h>\n" if half else ""
     return f"""\
@@ -110,10 +96,17 @@ extern "C" size_t {WORKSPACE_SYMBOL}(CutegenArgs const* a);  // optional
 """
 
 
+def _members(spec: KernelSpec, comments: Mapping[str, str]) -> Iterator[str]:
+    for argument in arguments_of(spec):
+        first, *shape = _declarations(argument)
+        yield f"  {first}  // {comments[argument.name]}"
+        yield from (f"  {declaration}" for declaration in shape)
+    yield from ("  void* workspace;", "  size_t workspace_bytes;", "  cudaStream_t stream;")
+
+
 def args_structure(spec: KernelSpec) -> type[ctypes.Structure]:
     """The same structure for ctypes: equal offsets, equal size."""
-    fields = [(field.name, field.ctype) for field in _fields(spec)]
-    return type("CutegenArgs", (ctypes.Structure,), {"_fields_": fields})
+    return CutegenContract(spec.name, "", (), arguments_of(spec)).structure()
 
 
 def fill_args(

@@ -4,7 +4,8 @@ import base64
 import functools
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
@@ -73,20 +74,28 @@ def pickled(module: nn.Module, seed: int = 0) -> Reference:
     Raises:
         SpecError: The module cannot be pickled.
     """
-    packages = _local_packages(module)
-    for package in packages:
-        cloudpickle.register_pickle_by_value(package)
     try:
-        data = cloudpickle.dumps(module)
+        with local_code(module):
+            data = cloudpickle.dumps(module)
     except Exception as error:
         raise SpecError(
             f"{type(module).__name__} cannot be pickled ({type(error).__name__}: {error}); "
             "write it as a KernelBench-format file instead"
         ) from error
+    return Reference(kind="pickle", text=base64.b64encode(data).decode(), seed=seed)
+
+
+@contextmanager
+def local_code(module: nn.Module) -> Iterator[None]:
+    """While it lasts, cloudpickle carries the module's code that no package installs."""
+    packages = _local_packages(module)
+    for package in packages:
+        cloudpickle.register_pickle_by_value(package)
+    try:
+        yield
     finally:
         for package in packages:
             cloudpickle.unregister_pickle_by_value(package)
-    return Reference(kind="pickle", text=base64.b64encode(data).decode(), seed=seed)
 
 
 def _local_packages(module: nn.Module) -> list[ModuleType]:
@@ -129,6 +138,11 @@ def state_values(spec: "KernelSpec") -> dict[str, Tensor]:
         argument.name: tensor.detach().contiguous()
         for argument, tensor in zip(arguments, tensors, strict=True)
     }
+
+
+def state_keys(spec: "KernelSpec") -> tuple[str, ...]:
+    """What the module calls its parameters and buffers, in contract order."""
+    return tuple(module_state(_built(spec.reference)))
 
 
 def sample_inputs(spec: "KernelSpec", case: "Case", seed: int = 0) -> dict[str, Tensor]:

@@ -1,19 +1,16 @@
 """A finished kernel as a Python callable on tensors, in this very process."""
 
-import ctypes
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from cutegen.execution.cudart import ERROR_NOT_SUPPORTED
-from cutegen.kernel import LAUNCH_SYMBOL, WORKSPACE_SYMBOL, fill_args
+from cutegen.export.contract import contract_of
+from cutegen.export.runtime import CutegenKernel, CutegenUnsupportedError
 from cutegen.reference import evaluate, state_values
-from cutegen.spec import Case, KernelSpec, ScalarArg, TensorArg
-
-_ALIGNMENT = 16
+from cutegen.spec import KernelSpec
 
 
 class KernelCallable:
@@ -26,19 +23,11 @@ class KernelCallable:
     def __init__(
         self, spec: KernelSpec, library: Path, executor: Literal["cuda", "emulated"]
     ) -> None:
-        """Load ``library``, which must be built for ``executor``.
-
-        Raises:
-            OSError: The library cannot be loaded.
-        """
+        """Take a ``library`` that was built for ``executor``; it is loaded by the first call."""
         self.spec = spec
+        self._library = library
         self._device_type = "cuda" if executor == "cuda" else "cpu"
-        loaded = ctypes.CDLL(str(library))
-        self._launch = getattr(loaded, LAUNCH_SYMBOL)
-        self._launch.restype = ctypes.c_int
-        self._workspace_bytes = getattr(loaded, WORKSPACE_SYMBOL, None)
-        if self._workspace_bytes is not None:
-            self._workspace_bytes.restype = ctypes.c_size_t
+        self._kernel = CutegenKernel(contract_of(spec), self._library_for, self._output_shapes)
         self._states: dict[torch.device, dict[str, Tensor]] = {}
 
     def __call__(
@@ -56,123 +45,39 @@ class KernelCallable:
 
         Raises:
             TypeError: The number or kind of arguments is not the reference's.
-            ValueError: A tensor has the wrong dtype, rank, device, layout or shape, or the
-                kernel does not support the shapes.
+            CutegenUnsupportedError: A tensor has the wrong dtype, rank, device, layout or shape.
+            OSError: The library cannot be loaded.
             RuntimeError: The launch failed.
         """
-        scalars, tensors = self._named(args)
-        device = self._device(tensors)
-        tensors = {**self._state(device), **(state or {}), **tensors}
-        for argument in self.spec.timed.of("input", "parameter", "buffer"):
-            _require(argument, tensors[argument.name], device)
-        outputs = self._outputs(tensors, device)
-        case = Case(name="call", tensors=tuple(self._shaped({**tensors, **outputs})))
-        self._run(case, {**tensors, **outputs}, scalars, device)
-        return next(iter(outputs.values())) if len(outputs) == 1 else tuple(outputs.values())
+        outputs = self._kernel(args, {**self._initial_state(args), **(state or {})})
+        return outputs[0] if len(outputs) == 1 else outputs
 
-    def _named(
-        self, args: tuple[Tensor | float, ...]
-    ) -> tuple[dict[str, float], dict[str, Tensor]]:
-        names = ", ".join(argument.name for argument in self.spec.arguments)
-        if len(args) != len(self.spec.arguments):
-            raise TypeError(f"{self.spec.name} takes ({names}), but {len(args)} arguments came")
-        scalars: dict[str, float] = {}
-        tensors: dict[str, Tensor] = {}
-        for argument, value in zip(self.spec.arguments, args, strict=True):
-            if isinstance(argument, ScalarArg) and not isinstance(value, Tensor):
-                scalars[argument.name] = value
-            elif isinstance(argument, TensorArg) and isinstance(value, Tensor):
-                tensors[argument.name] = value
-            else:
-                wanted = "a number" if isinstance(argument, ScalarArg) else "a tensor"
-                raise TypeError(f"{argument.name} must be {wanted}, not {type(value).__name__}")
-        return scalars, tensors
-
-    def _device(self, tensors: Mapping[str, Tensor]) -> torch.device:
-        device = next(iter(tensors.values())).device
+    def _library_for(self, device: torch.device) -> Path:
         if device.type != self._device_type:
-            raise ValueError(
+            raise CutegenUnsupportedError(
                 f"this kernel runs on {self._device_type} tensors, but the first is on {device}"
             )
-        return device
+        return self._library
 
-    def _state(self, device: torch.device) -> dict[str, Tensor]:
+    def _initial_state(self, args: tuple[Tensor | float, ...]) -> dict[str, Tensor]:
+        tensors = (value for value in args if isinstance(value, Tensor))
+        device = next((tensor.device for tensor in tensors), torch.device(self._device_type))
         if device not in self._states:
             self._states[device] = {
                 name: tensor.to(device) for name, tensor in state_values(self.spec).items()
             }
         return self._states[device]
 
-    def _outputs(self, tensors: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-        """Outputs of the shapes that the reference gives them, which may run on no data."""
-        arguments = self.spec.timed.of("output")
-        if all(
-            tuple(tensors[known.name].shape) == known.shape
-            for known in self.spec.timed.of("input", "parameter", "buffer")
-        ):
-            shapes = [argument.shape for argument in arguments]
-        else:
-            hollow = {name: tensor.to("meta") for name, tensor in tensors.items()}
-            shapes = [tuple(output.shape) for output in evaluate(self.spec, hollow)]
-        return {
-            argument.name: torch.empty(shape, dtype=argument.dtype.torch, device=device)
-            for argument, shape in zip(arguments, shapes, strict=True)
+    def _output_shapes(self, values: Mapping[str, Tensor | float]) -> list[tuple[int, ...]]:
+        """The shapes that the reference gives its outputs, found without data."""
+        hollow = {
+            name: value.to("meta") for name, value in values.items() if isinstance(value, Tensor)
         }
-
-    def _shaped(self, tensors: Mapping[str, Tensor]) -> Iterator[TensorArg]:
-        for argument in self.spec.timed.tensors:
-            yield argument.model_copy(update={"shape": tuple(tensors[argument.name].shape)})
-
-    def _run(
-        self,
-        case: Case,
-        tensors: Mapping[str, Tensor],
-        scalars: Mapping[str, float],
-        device: torch.device,
-    ) -> None:
-        on_gpu = device.type == "cuda"
-        stream = torch.cuda.current_stream(device).cuda_stream if on_gpu else 0
-        pointers = {name: tensor.data_ptr() for name, tensor in tensors.items()}
-        arguments = fill_args(self.spec, case, pointers, scalars=scalars, stream=stream)
-        nbytes = 0
-        if self._workspace_bytes is not None:
-            nbytes = int(self._workspace_bytes(ctypes.byref(arguments)))
-        workspace = torch.empty(nbytes, dtype=torch.uint8, device=device)
-        arguments.workspace = workspace.data_ptr() if nbytes else 0
-        arguments.workspace_bytes = nbytes
-        if on_gpu:
-            with torch.cuda.device(device):
-                code = int(self._launch(ctypes.byref(arguments)))
-        else:
-            code = int(self._launch(ctypes.byref(arguments)))
-        if code == ERROR_NOT_SUPPORTED:
-            shapes = ", ".join(f"{t.name} {list(t.shape)}" for t in case.of("input"))
-            raise ValueError(f"this kernel does not support the shapes {shapes}")
-        if code:
-            raise RuntimeError(f"cutegen_launch returned cudaError_t {code}")
+        return [tuple(output.shape) for output in evaluate(self.spec, hollow)]
 
 
 def load_callable(
     spec: KernelSpec, library: Path, executor_name: Literal["cuda", "emulated"]
 ) -> KernelCallable:
-    """A kernel, built for ``executor_name``, as a callable on tensors.
-
-    Raises:
-        OSError: The library cannot be loaded.
-    """
+    """A kernel, built for ``executor_name``, as a callable on tensors."""
     return KernelCallable(spec, library, executor_name)
-
-
-def _require(argument: TensorArg, tensor: Tensor, device: torch.device) -> None:
-    """Refuse what the contract does not allow, naming the remedy."""
-    name = argument.name
-    if tensor.dtype != argument.dtype.torch:
-        raise ValueError(f"{name} must be {argument.dtype.torch}, not {tensor.dtype}")
-    if tensor.dim() != len(argument.shape):
-        raise ValueError(f"{name} must have rank {len(argument.shape)}, not {tensor.dim()}")
-    if tensor.device != device:
-        raise ValueError(f"{name} is on {tensor.device}, but the first tensor is on {device}")
-    if not tensor.is_contiguous():
-        raise ValueError(f"{name} must be contiguous: pass {name}.contiguous()")
-    if tensor.data_ptr() % _ALIGNMENT:
-        raise ValueError(f"{name} must be {_ALIGNMENT}-byte aligned: pass {name}.clone()")

@@ -36,6 +36,19 @@ _FLAGS = (
 )
 
 
+def nvcc_flags(arch: str) -> tuple[str, ...]:
+    """The flags of every build for ``arch``, but for the places of this machine.
+
+    Raises:
+        ValueError: ``arch`` is no architecture.
+    """
+    found = _ARCH.fullmatch(arch)
+    if found is None:
+        raise ValueError(f"{arch!r} is no GPU architecture; write it like sm_90a or sm_80")
+    linker = (f"-Xlinker={flag}" for flag in LINKER_FLAGS)
+    return (*_FLAGS, f"-gencode=arch=compute_{found['number']},code={arch}", *linker)
+
+
 class NvccToolchain:
     """Builds for a GPU. Needs no GPU to be present."""
 
@@ -65,11 +78,8 @@ class NvccToolchain:
         Raises:
             ValueError: ``arch`` is no architecture.
         """
-        found = _ARCH.fullmatch(arch)
-        if found is None:
-            raise ValueError(f"{arch!r} is no GPU architecture; write it like sm_90a or sm_80")
         self.arch = arch
-        self._gencode = f"-gencode=arch=compute_{found['number']},code={arch}"
+        self._flags = nvcc_flags(arch)
         self._nvcc = nvcc
         self._gxx = gxx
         self._cutlass = cutlass
@@ -112,11 +122,9 @@ class NvccToolchain:
         return (
             str(nvcc.path),
             f"-ccbin={gxx.path}",
-            *_FLAGS,
-            self._gencode,
+            *self._flags,
             *(f"-I{path}" for path in (".", *cutlass.include_dirs)),
             *(f"-L{path}" for path in nvcc.library_dirs),
-            *(f"-Xlinker={flag}" for flag in LINKER_FLAGS),
             _CANDIDATE,
             "-o",
             LIBRARY,

@@ -1,0 +1,114 @@
+"""The runs in a folder at a glance."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cutegen.events import RunStarted, read_events
+from cutegen.frozen import Frozen
+from cutegen.result import LOG_FILE, RESULT_FILE, RunResult, RunStatus
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    UNSUPPORTED = "UNSUPPORTED"
+    STOPPED = "STOPPED"
+    UNFINISHED = "UNFINISHED"  # begun, and at work still or killed: it can be resumed
+
+
+class RunEntry(Frozen):
+    """One run folder. ``begun`` is in UTC; ``speedup`` is over PyTorch eager."""
+
+    run_id: str
+    folder: Path
+    state: RunState
+    spec_name: str
+    executor: str
+    model: str
+    steps: int = 0
+    speedup: float | None = None
+    begun: datetime
+    nbytes: int
+
+
+def find_runs(runs_dir: Path) -> tuple[RunEntry, ...]:
+    """The runs below ``runs_dir``, newest first; other folders are passed over.
+
+    Raises:
+        FileNotFoundError: There is no such folder.
+    """
+    if not runs_dir.is_dir():
+        raise FileNotFoundError(f"no folder {runs_dir}: name the runs' own with --runs-dir")
+    entries = (_entry(folder) for folder in runs_dir.iterdir() if (folder / LOG_FILE).exists())
+    return tuple(sorted(entries, key=lambda entry: entry.begun, reverse=True))
+
+
+def _entry(folder: Path) -> RunEntry:
+    begun = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+    started = next((e for e in read_events(folder / LOG_FILE) if isinstance(e, RunStarted)), None)
+    if started is not None and started.at:
+        begun = datetime.fromtimestamp(started.at, UTC)
+    nbytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    if (folder / RESULT_FILE).exists():
+        result = RunResult.load(folder)
+        return RunEntry(
+            run_id=result.run_id,
+            folder=folder,
+            state=RunState(result.status.value),
+            spec_name=result.spec_name,
+            executor=result.executor,
+            model=result.model,
+            steps=len(result.steps),
+            speedup=result.best.speedup if result.best else None,
+            begun=begun,
+            nbytes=nbytes,
+        )
+    return RunEntry(
+        run_id=folder.name,
+        folder=folder,
+        state=RunState.UNFINISHED,
+        spec_name=started.spec if started else "",
+        executor=started.executor if started else "",
+        model=started.model if started else "",
+        begun=begun,
+        nbytes=nbytes,
+    )
+
+
+_STYLES = {
+    RunState.SUCCEEDED.value: "green",
+    RunState.UNFINISHED.value: "dim",
+    RunStatus.FAILED.value: "red",
+}
+
+
+def show_runs(
+    console: Console, runs_dir: Path, runs: tuple[RunEntry, ...] | list[RunEntry]
+) -> None:
+    """A table of runs, or a line that says there are none."""
+    if not runs:
+        console.print(f"no such runs in {runs_dir}", markup=False)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("run", "spec", "state", "speed-up", "steps", "executor", "begun", "size"):
+        table.add_column(heading, justify="right" if heading in {"steps", "size"} else "left")
+    for run in runs:
+        table.add_row(
+            Text(run.run_id),
+            Text(run.spec_name),
+            Text(run.state.value, style=_STYLES.get(run.state.value, "yellow")),
+            "" if run.speedup is None else f"{run.speedup:.2f}x",
+            str(run.steps),
+            Text(run.executor),
+            f"{run.begun:%Y-%m-%d %H:%M}",
+            f"{run.nbytes / 2**20:.1f} MB",
+        )
+    console.print(table)
