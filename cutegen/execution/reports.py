@@ -32,10 +32,10 @@ def parse_reports(text: str) -> tuple[Report, ...]:
     reports = []
     for record in text.split("\x1e"):
         weight, *fields = record.split("\x1f")
-        if weight not in {"fault", "note"} or len(fields) < 3:
-            continue
-        status, kernel, summary, *details = fields
-        if status not in Status.__members__:
-            continue
-        reports.append(Report(weight == "fault", Status(status), kernel, summary, tuple(details)))
+        match fields:
+            case [status, kernel, summary, *details] if status in Status.__members__:
+                fatal = weight == "fault"
+                if fatal or weight == "note":
+                    told = Report(fatal, Status(status), kernel, summary, tuple(details))
+                    reports.append(told)
     return tuple(reports)

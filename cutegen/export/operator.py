@@ -47,15 +47,26 @@ def load_reference(package: str, folder: Path, seed: int) -> nn.Module:
         loaded = pickle.loads(pickled.read_bytes())  # noqa: S301 - shipped beside this very code
         return loaded if isinstance(loaded, nn.Module) else _Function(loaded)
     code = import_module(f"{package}.reference")
-    given = code.get_init_inputs() if hasattr(code, "get_init_inputs") else ()
-    args, keywords = (given, {}) if not isinstance(given, dict) else ((), given)
-    if len(args) == 2 and isinstance(args[0], (list, tuple)) and isinstance(args[1], dict):  # noqa: PLR2004 - KernelBench's [[args], {keywords}]
-        args, keywords = args
+    args, keywords = _init_inputs(
+        code.get_init_inputs() if hasattr(code, "get_init_inputs") else ()
+    )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = code.Model(*args, **keywords)
     assert isinstance(model, nn.Module)
     return model
+
+
+def _init_inputs(given: object) -> tuple[Sequence[object], dict[str, object]]:
+    """KernelBench's three spellings: ``[args]``, ``{keywords}`` and ``[[args], {keywords}]``."""
+    match given:
+        case [list() | tuple() as args, dict() as keywords]:
+            return args, keywords
+        case dict():
+            return (), given
+        case list() | tuple():
+            return given, {}
+    return (), {}
 
 
 class ExportedKernel:
@@ -166,7 +177,9 @@ class ExportedKernel:
     def _reference_outputs(self, args: Sequence[Tensor | float]) -> tuple[Tensor, ...]:
         count = len(self.contract.forward)
         state = {
-            each.state_key: value for each, value in zip(self._state, args[count:], strict=True)
+            each.state_key: value
+            for each, value in zip(self._state, args[count:], strict=True)
+            if isinstance(value, Tensor)
         }
         with torch.no_grad():
             outputs = torch.func.functional_call(self.reference, state, tuple(args[:count]))

@@ -90,9 +90,7 @@ _STYLES = {
 }
 
 
-def show_runs(
-    console: Console, runs_dir: Path, runs: tuple[RunEntry, ...] | list[RunEntry]
-) -> None:
+def show_runs(console: Console, runs_dir: Path, runs: Sequence[RunEntry]) -> None:
     """A table of runs, or a line that says there are none."""
     if not runs:
         console.print(f"no such runs in {runs_dir}", markup=False)
