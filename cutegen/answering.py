@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
@@ -24,6 +25,21 @@ class Exit(IntEnum):
     USAGE = 2
     ENVIRONMENT = 3
     WAITING = 4
+
+
+class Stages:
+    """Seconds that each stage of a command took, one after the other."""
+
+    def __init__(self) -> None:
+        """Begin the first stage."""
+        self.seconds: dict[str, float] = {}
+        self._began = time.monotonic()
+
+    def end(self, name: str) -> None:
+        """End a stage, and begin the next one."""
+        now = time.monotonic()
+        self.seconds[name] = round(now - self._began, 3)
+        self._began = now
 
 
 class Mode:

@@ -14,7 +14,7 @@ import typer
 
 from cutegen.agents.diagnostician import second_opinion
 from cutegen.agents.models.resolve import resolve_model
-from cutegen.answering import Exit, Mode
+from cutegen.answering import Exit, Mode, Stages
 from cutegen.cli_runs import add_run_commands, run_folder
 from cutegen.doctor import examine
 from cutegen.events import Event
@@ -25,6 +25,7 @@ from cutegen.graphs.resuming import stream_resumed
 from cutegen.graphs.running import stream_graph
 from cutegen.graphs.settings import Budget
 from cutegen.kernel import args_header, candidate_id
+from cutegen.measurement.self_test import SelfTestState
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.report.terminal import RunProgress, show_examination, show_result, show_verdict
 from cutegen.result import RunResult, RunStatus
@@ -178,18 +179,24 @@ def evaluate(
     Example: `cutegen evaluate swish.cu --spec tests/kernelbench/level1/25_Swish.py`
     """
     mode = Mode(as_json, _VERDICT_STATUSES)
+    stages = Stages()
     with mode.faults_told():
         source = kernel.read_text()
         reference = KernelSpec.from_kernelbench(spec, math_mode=math, seed=seed)
+        stages.end("spec")
         judge = resolve_executor(executor)
+        judge.build(reference, source)  # kept in the cache, so what follows builds nothing
+        stages.end("build")
         verdict = judge.evaluate(
             EvaluationJob(spec=reference, source=source, seed=seed, timeout_s=timeout_s)
         )
+        stages.end("verdict")
         measurement = (
             judge.measure(MeasurementJob(spec=reference, source=source, seed=seed))
             if verdict.passed
             else None
         )
+        stages.end("measurement")
         causes = (
             second_opinion(resolve_model(model), reference, source, verdict)
             if model is not None and verdict.status.is_candidates_fault
@@ -198,6 +205,7 @@ def evaluate(
         answer: dict[str, Any] = verdict.model_dump(mode="json") | {
             "measurement": measurement.model_dump(mode="json") if measurement else None,
             "causes": [cause.model_dump(mode="json") for cause in causes],
+            "stages": stages.seconds,
         }
         if runs_dir is not None:
             kept = runs_dir / "evaluations" / f"{candidate_id(source, reference.id)}.json"
@@ -229,15 +237,23 @@ def show_spec(spec: SpecFile, math: Math = MathMode.FP32, as_json: AsJson = Fals
 
 
 @app.command()
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    *,
+    self_test: Annotated[
+        bool, typer.Option("--self-test", help="Also time kernels whose time is known.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Say what this machine can do, and what to do about the rest."""
     mode = Mode(as_json)
-    examination = examine()
+    examination = examine(self_test=self_test)
     if mode.as_json:
         mode.print_json(examination.model_dump_json())
     else:
         show_examination(mode.answers, examination)
-    raise typer.Exit(Exit.GOOD if examination.executors else Exit.ENVIRONMENT)
+    untrue = examination.clock is not None and examination.clock.state is not SelfTestState.PASSED
+    good = examination.executors and not untrue
+    raise typer.Exit(Exit.GOOD if good else Exit.ENVIRONMENT)
 
 
 def exit_of_verdict(verdict: Verdict, measurement: Measurement | None) -> Exit:

@@ -8,7 +8,11 @@ from enum import StrEnum
 
 import torch
 
+from cutegen.execution.cuda import CudaExecutor
+from cutegen.execution.protocol import EnvironmentUnfitError
 from cutegen.frozen import Frozen
+from cutegen.measurement.self_test import SelfTest, SelfTestState, run_self_test
+from cutegen.measurement.telemetry import ReadingState, read_device
 from cutegen.toolchain.discovery import ToolNotFoundError, find_cutlass, find_gxx, find_nvcc
 
 
@@ -30,14 +34,22 @@ class Finding(Frozen):
 
 
 class Examination(Frozen):
-    """All findings. ``executors`` names those that can judge a kernel here."""
+    """All findings. ``executors`` names those that can judge a kernel here.
+
+    ``clock`` is the self-test of the clock; None when it was not asked for.
+    """
 
     findings: tuple[Finding, ...]
     executors: tuple[str, ...]
+    clock: SelfTest | None = None
 
 
-def examine() -> Examination:
-    """Look at every part; never raises because one is absent."""
+def examine(*, self_test: bool = False) -> Examination:
+    """Look at every part; never raises because one is absent.
+
+    Args:
+        self_test: Also time kernels whose time is known; a minute, the builds included.
+    """
     findings = (
         Finding(
             part="python",
@@ -49,6 +61,7 @@ def examine() -> Examination:
         _tool("CUTLASS", lambda: find_cutlass().describe(), without=Health.MISSING),
         _tool("nvcc", lambda: find_nvcc().describe(), without=Health.DEGRADED),
         _gpu(),
+        _nvml(),
         _program(
             "ncu",
             "Nsight Compute is not on PATH: profiles use static facts (ptxas, occupancy, roofline)",
@@ -63,7 +76,17 @@ def examine() -> Examination:
         )
         if needs <= usable
     )
-    return Examination(findings=findings, executors=executors)
+    return Examination(
+        findings=findings, executors=executors, clock=_clock() if self_test else None
+    )
+
+
+def _clock() -> SelfTest:
+    try:
+        bench = CudaExecutor()
+    except (EnvironmentUnfitError, ToolNotFoundError) as error:
+        return SelfTest(state=SelfTestState.UNAVAILABLE, reason=str(error))
+    return run_self_test(bench)
 
 
 def _tool(part: str, find: Callable[[], str], without: Health) -> Finding:
@@ -88,6 +111,24 @@ def _gpu() -> Finding:
         health=Health.OK,
         detail=f"{properties.name}, compute capability {properties.major}.{properties.minor}, "
         f"{properties.total_memory / 2**30:.0f} GiB",
+    )
+
+
+def _nvml() -> Finding:
+    reading = read_device()
+    if reading.state is ReadingState.UNAVAILABLE:
+        return Finding(
+            part="NVML",
+            health=Health.DEGRADED,
+            detail=reading.reason,
+            advice="times are taken without clocks, power and throttle reasons; on a machine "
+            "with an NVIDIA driver, pip install nvidia-ml-py",
+        )
+    return Finding(
+        part="NVML",
+        health=Health.OK,
+        detail=f"driver {reading.driver}, SM clock {reading.sm_clock_mhz} MHz, "
+        f"{reading.power_w} W, throttled by {', '.join(reading.throttle) or 'nothing'}",
     )
 
 

@@ -1,6 +1,7 @@
 """The CUDA executor: a worker process per candidate, judged and timed on a GPU."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor
@@ -13,6 +14,7 @@ from cutegen.execution.protocol import EnvironmentUnfitError, EvaluationJob, Mea
 from cutegen.execution.session import WorkerSession, arena_bytes
 from cutegen.kernel import args_header
 from cutegen.measurement.baselines import Baseline, BaselineError
+from cutegen.measurement.ceilings import Ceilings
 from cutegen.measurement.measure import exclusive, measure_candidate
 from cutegen.measurement.sampling import SampleFailedError
 from cutegen.measurement.timing import Measurement, MeasurementState
@@ -55,7 +57,7 @@ class CudaExecutor:
                 f"PyTorch sees no CUDA device {device}: check nvidia-smi and that torch is a CUDA "
                 "build, or use --executor emulated"
             )
-        self._device = device
+        self.device = device
         try:
             self._cudart = find_cudart()
             self._runtime = CudaRuntime(self._cudart, device)
@@ -79,7 +81,7 @@ class CudaExecutor:
             return self._open(job.spec, build, cases, job.timeout_s)
 
         try:
-            with exclusive(self._device):  # nobody's times are disturbed by these launches
+            with exclusive(self.device):  # nobody's times are disturbed by these launches
                 return judge(self.name, job, build, open_session, self._policy)
         except CudaError as error:
             return unavailable(self.name, *_blame(error))
@@ -98,33 +100,58 @@ class CudaExecutor:
         finally:
             torch.cuda.empty_cache()
 
+    def ceilings(self) -> Ceilings:
+        """What the device can do at best; measured once and kept.
+
+        Raises:
+            SampleFailedError: PyTorch could not measure it.
+        """
+        try:
+            with Baseline(self.device) as baseline:
+                return baseline.ceilings()
+        except BaselineError as error:
+            raise SampleFailedError(str(error)) from error
+
+    @contextmanager
+    def timed(
+        self, spec: KernelSpec, source: str, *, seed: int = 0, timeout_s: float = 60.0
+    ) -> Iterator[WorkerSession]:
+        """A fresh worker that holds one kernel and the timed case, launched once.
+
+        Args:
+            spec: What the kernel implements.
+            source: The kernel.
+            seed: Seed of the inputs.
+            timeout_s: Limit of one launch.
+
+        Raises:
+            SampleFailedError: It could not be built, loaded or launched.
+        """
+        build = self.build(spec, source)
+        if build.status is not Status.PASSED:
+            raise SampleFailedError(failed_build(self.name, build).evidence.summary)
+        device = torch.device("cuda", self.device)
+        with self._open(spec, build, (spec.timed,), timeout_s) as session:
+            inputs = draw_inputs(spec, spec.timed, Distribution.NORMAL, seed, device)
+            run = session.run(spec.timed, inputs, session.schedules[0])
+            del inputs
+            if run.failure is not None:
+                raise SampleFailedError(run.failure.summary)
+            yield session
+
     def _measure(self, job: MeasurementJob, stack: ExitStack) -> Measurement:
-        eager = stack.enter_context(Baseline(self._device, job.timeout_s))
+        eager = stack.enter_context(Baseline(self.device, job.timeout_s))
         ceilings = eager.ceilings()
         eager.load(job.spec, seed=job.seed)
-        inputs = draw_inputs(
-            job.spec,
-            job.spec.timed,
-            Distribution.NORMAL,
-            job.seed,
-            torch.device("cuda", self._device),
-        )
-        sessions: list[WorkerSession] = []
-        for source in filter(None, (job.source, job.incumbent)):
-            build = self.build(job.spec, source)
-            if build.status is not Status.PASSED:
-                return _refused(failed_build(self.name, build).evidence.summary)
-            session = stack.enter_context(
-                self._open(job.spec, build, (job.spec.timed,), job.timeout_s)
+        sessions = [
+            stack.enter_context(
+                self.timed(job.spec, source, seed=job.seed, timeout_s=job.timeout_s)
             )
-            run = session.run(job.spec.timed, inputs, session.schedules[0])
-            if run.failure is not None:
-                return _refused(run.failure.summary)
-            sessions.append(session)
-        del inputs
+            for source in filter(None, (job.source, job.incumbent))
+        ]
         more: dict[str, Baseline] = {}
         if job.compiled:
-            more["compile"] = stack.enter_context(Baseline(self._device, job.timeout_s))
+            more["compile"] = stack.enter_context(Baseline(self.device, job.timeout_s))
             more["compile"].load(job.spec, "compile", job.seed)
         candidate = sessions[0]
         right = _kept_aside(candidate, job.spec.timed)
@@ -136,7 +163,7 @@ class CudaExecutor:
             incumbent=sessions[1] if job.incumbent is not None else None,
             more_baselines=more,
             samples=job.samples,
-            device=self._device,
+            device=self.device,
         )
         if measurement.state is MeasurementState.MEASURED:
             # What was timed must be what was verified.
@@ -163,7 +190,7 @@ class CudaExecutor:
             CudaArena(self._runtime, arena_bytes(cases)),
             timeout_s=timeout_s,
             cudart=self._cudart,
-            device=self._device,
+            device=self.device,
         )
 
 

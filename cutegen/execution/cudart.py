@@ -7,9 +7,11 @@ import ctypes
 
 ERROR_NOT_SUPPORTED = 801
 L2_CACHE_SIZE_ATTRIBUTE = 38
+PERSISTING_L2_SIZE_ATTRIBUTE = 108  # cudaDevAttrMaxPersistingL2CacheSize
 IPC_HANDLE_BYTES = 64
 _EITHER_DIRECTION = 4  # cudaMemcpyDefault
 _LAZY_PEER_ACCESS = 1
+_RELAXED_CAPTURE = 2  # cudaStreamCaptureModeRelaxed: host queries of a candidate are its own affair
 
 
 class CudaError(RuntimeError):
@@ -133,6 +135,41 @@ class CudaRuntime:
             ctypes.c_void_p(stop),
         )
         return milliseconds.value * 1e3
+
+    def reset_persisting_l2(self) -> None:
+        """Make cache lines that were pinned in L2 ordinary ones again."""
+        self.call("cudaCtxResetPersistingL2Cache")
+
+    def begin_capture(self, stream: int) -> None:
+        """Record a stream's work in a graph from now on, instead of running it."""
+        self.call("cudaStreamBeginCapture", ctypes.c_void_p(stream), ctypes.c_int(_RELAXED_CAPTURE))
+
+    def end_capture(self, stream: int) -> int:
+        """The graph of what was recorded."""
+        graph = ctypes.c_void_p()
+        self.call("cudaStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(graph))
+        return graph.value or 0
+
+    def graph_nodes(self, graph: int) -> int:
+        """How many nodes a graph has."""
+        count = ctypes.c_size_t()
+        self.call("cudaGraphGetNodes", ctypes.c_void_p(graph), None, ctypes.byref(count))
+        return count.value
+
+    def instantiate(self, graph: int) -> int:
+        """An executable of a graph."""
+        executable = ctypes.c_void_p()
+        self.call(
+            "cudaGraphInstantiateWithFlags",
+            ctypes.byref(executable),
+            ctypes.c_void_p(graph),
+            ctypes.c_ulonglong(0),
+        )
+        return executable.value or 0
+
+    def replay(self, executable: int, stream: int) -> None:
+        """Run an executable graph in a stream."""
+        self.call("cudaGraphLaunch", ctypes.c_void_p(executable), ctypes.c_void_p(stream))
 
     def synchronize(self) -> None:
         """Block until the device is idle; faults of earlier launches appear here."""

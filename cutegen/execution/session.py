@@ -15,6 +15,7 @@ from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespass
 from cutegen.execution.process import WorkerEndedError, WorkerProcess
 from cutegen.kernel import args_structure, fill_args
 from cutegen.measurement.sampling import SampleFailedError
+from cutegen.measurement.timing import CallFigures
 from cutegen.spec import Case, KernelSpec
 from cutegen.status import Status
 from cutegen.verification.poison import same_bits
@@ -203,6 +204,19 @@ class WorkerSession:
             raise SampleFailedError(failure.summary)
         self.residuals_us.append(float(reply["residual_us"]))
         return float(reply["us"])
+
+    def calls(self) -> CallFigures:
+        """What one call of the last launch costs beside its device time.
+
+        Raises:
+            SampleFailedError: The call failed, crashed or did not end in time.
+        """
+        reply = self._exchange("calls")
+        failure = failed_launch(reply)
+        if failure is not None:
+            self._broken = failure
+            raise SampleFailedError(failure.summary)
+        return CallFigures.model_validate({name: reply[name] for name in CallFigures.model_fields})
 
     def read_outputs(self, case: Case) -> dict[str, Tensor]:
         """The outputs as the last launch or sample left them.

@@ -4,8 +4,8 @@ It imports the standard library only, so that a fresh process per candidate cost
 milliseconds, and it never sees a reference value. Requests and replies are JSON lines on
 a socket of its own; standard output and standard error belong to the candidate.
 
-Every reply has ``error``: empty, or why the operation failed. ``launch`` and ``sample``
-add ``code``, ``name`` and ``text`` (the ``cudaError_t``) and ``stage`` (``return`` for
+Every reply has ``error``: empty, or why the operation failed. ``launch``, ``sample`` and
+``calls`` add ``code``, ``name`` and ``text`` (the ``cudaError_t``) and ``stage`` (``return`` for
 what ``cutegen_launch`` returned, ``synchronize`` for a fault that came later), and
 ``report``: what the emulator found wrong, as its report.hpp writes it.
 """
@@ -18,14 +18,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from cutegen.execution.cudart import L2_CACHE_SIZE_ATTRIBUTE, CudaError
+from cutegen.execution.cudart import CudaError
 from cutegen.execution.devices import CudaDevice, Device, HostDevice
 from cutegen.execution.serving import Message, confine, serve
+from cutegen.execution.timed_launches import LaunchRefusedError, TimedLaunches
 
 _WORKSPACE_GUARD = 1 << 16
 _WORKSPACE_POISON = 0xFF  # NaN in every floating type
 _GUARD_BYTE = 0xA7
-_LEAST_FLUSH = 256 << 20  # long enough a write to hide the host's launch latency
 
 
 class _Worker:
@@ -39,7 +39,7 @@ class _Worker:
         self._arguments: ctypes.Array[ctypes.c_char]
         self._workspace = (0, 0)
         self._workspaces: dict[int, int] = {}
-        self._timing: tuple[int, int, int, int] | None = None
+        self._timed: TimedLaunches | None = None
 
     def load(self, request: Message) -> Message:
         """Load the shared object and map the arena."""
@@ -67,36 +67,38 @@ class _Worker:
         return reply
 
     def sample(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
-        """Time one launch on a cold L2, by CUDA events, in microseconds.
+        """Time one launch on a cold L2: ``us`` and ``residual_us`` of ``TimedLaunches.cold``."""
 
-        ``residual_us`` is how long the device stayed busy after the stop event: work that
-        was put elsewhere than on the stream shows up there.
-        """
+        def cold(timed: TimedLaunches) -> Message:
+            microseconds, residual = timed.cold()
+            return {"us": microseconds, "residual_us": residual}
+
+        return self._time(cold)
+
+    def calls(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """What a short call costs: ``call_us``, and ``graph_us`` with ``graph_reason``."""
+
+        def calls(timed: TimedLaunches) -> Message:
+            graph_us, reason = timed.graph_us()
+            return {"call_us": timed.call_us(), "graph_us": graph_us, "graph_reason": reason}
+
+        return self._time(calls)
+
+    def _time(self, measure: Callable[[TimedLaunches], Message]) -> Message:
         device = self._device
         assert isinstance(device, CudaDevice)
-        cuda, stream = device.runtime, device.stream
-        if self._timing is None:
-            size = max(2 * cuda.attribute(L2_CACHE_SIZE_ATTRIBUTE), _LEAST_FLUSH)
-            self._timing = (cuda.event(), cuda.event(), cuda.allocate(size), size)
-        start, stop, flush, size = self._timing
-        cuda.fill(flush, 0, size, stream)
-        cuda.record(start, stream)
-        code = int(self._library.cutegen_launch(self._arguments))
-        if code:
-            return self._outcome(code, "return")
-        cuda.record(stop, stream)
         try:
-            cuda.wait(stop)
-            stopped = time.perf_counter()
-            cuda.synchronize()
+            if self._timed is None:
+                self._timed = TimedLaunches(
+                    device.runtime,
+                    device.stream,
+                    lambda: int(self._library.cutegen_launch(self._arguments)),
+                )
+            return {**self._outcome(0, ""), **measure(self._timed)}
+        except LaunchRefusedError as error:
+            return self._outcome(error.code, "return")
         except CudaError as error:
             return self._outcome(error.code, "synchronize")
-        residual = (time.perf_counter() - stopped) * 1e6
-        return {
-            **self._outcome(0, ""),
-            "us": cuda.elapsed_us(start, stop),
-            "residual_us": residual,
-        }
 
     def fetch(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
         """Show the parent what the last launch or sample left."""
@@ -176,6 +178,7 @@ def main(argument: str) -> None:
             "load": worker.load,
             "launch": worker.launch,
             "sample": worker.sample,
+            "calls": worker.calls,
             "fetch": worker.fetch,
             "put": worker.put,
         }

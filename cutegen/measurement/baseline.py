@@ -10,19 +10,22 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from statistics import median
 
 import torch
 from torch import Tensor
 
 from cutegen.execution.serving import Message, confine, serve
+from cutegen.execution.timed_launches import GRAPH_LAUNCHES
 from cutegen.measurement.ceilings import measure_ceilings
+from cutegen.measurement.flush import flush_bytes
 from cutegen.measurement.math_mode import set_math_mode
 from cutegen.measurement.torch_events import elapsed_us, timing_event
 from cutegen.spec import KernelSpec, MathMode, ScalarArg
 from cutegen.verification.expectation import draw_inputs
 from cutegen.verification.inputs import Distribution
 
-_LEAST_FLUSH = 256 << 20  # bytes; the same as the candidate's worker writes
+_CALLS = 60  # of which the first fifth warms up
 _AUTOCAST = {MathMode.BF16: torch.bfloat16, MathMode.FP16: torch.float16}
 
 
@@ -33,7 +36,7 @@ class _Baseline:
         self._device = torch.device("cuda", index)
         torch.cuda.set_device(self._device)
         properties = torch.cuda.get_device_properties(self._device)
-        size = max(2 * properties.L2_cache_size, _LEAST_FLUSH)
+        size = flush_bytes(properties.L2_cache_size)
         self._flush = torch.empty(size, dtype=torch.uint8, device=self._device)
         self._start = timing_event()
         self._stop = timing_event()
@@ -98,6 +101,39 @@ class _Baseline:
         del output  # only now: freeing is not part of the call
         return {"us": elapsed_us(self._start, self._stop), "residual_us": residual}
 
+    def calls(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """What one call costs: ``call_us``, and ``graph_us`` with ``graph_reason``."""
+        with torch.no_grad():
+            call_us = self._call_us()
+            try:
+                graph_us, reason = self._graph_us(), ""
+            except RuntimeError as error:  # whatever waits for the device cannot be captured
+                graph_us, reason = 0.0, f"PyTorch cannot capture the reference: {error}"
+        return {"call_us": call_us, "graph_us": graph_us, "graph_reason": reason}
+
+    def _call_us(self) -> float:
+        times = []
+        for _ in range(_CALLS):
+            began = time.perf_counter()
+            self._forward()
+            torch.cuda.synchronize()
+            times.append((time.perf_counter() - began) * 1e6)
+        return median(times[_CALLS // 5 :])
+
+    def _graph_us(self) -> float:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(GRAPH_LAUNCHES):
+                self._forward()
+        times = []
+        for _ in range(_CALLS):
+            self._start.record()
+            graph.replay()
+            self._stop.record()
+            self._stop.synchronize()
+            times.append(elapsed_us(self._start, self._stop) / GRAPH_LAUNCHES)
+        return median(times[_CALLS // 5 :])
+
 
 def _arguments(spec: KernelSpec, seed: int, device: torch.device) -> tuple[Tensor | float, ...]:
     """The arguments of ``forward`` in order, with the values that the candidate gets."""
@@ -120,6 +156,7 @@ def main(argument: str) -> None:
             "ceilings": baseline.ceilings,
             "load": baseline.load,
             "sample": baseline.sample,
+            "calls": baseline.calls,
         }
 
     with contextlib.redirect_stdout(sys.stderr):

@@ -8,6 +8,7 @@ from cutegen.execution.process import WorkerEndedError, WorkerProcess
 from cutegen.measurement.ceilings import Ceilings, cached_ceilings
 from cutegen.measurement.environment import cache_folder, driver_version
 from cutegen.measurement.sampling import SampleFailedError
+from cutegen.measurement.timing import CallFigures
 from cutegen.spec import KernelSpec
 
 Variant = Literal["eager", "compile"]
@@ -86,6 +87,18 @@ class Baseline:
             raise SampleFailedError(str(error)) from error
         self.residuals_us.append(reply["residual_us"])
         return float(reply["us"])
+
+    def calls(self) -> CallFigures:
+        """What one call costs beside its device time.
+
+        Raises:
+            SampleFailedError: The call failed or did not end in time.
+        """
+        try:
+            reply = self._ask("calls", self._timeout_s)
+        except BaselineError as error:
+            raise SampleFailedError(str(error)) from error
+        return CallFigures.model_validate(reply)
 
     def close(self) -> None:
         """Kill the process group."""

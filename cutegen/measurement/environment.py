@@ -1,7 +1,6 @@
-"""What a number cannot be compared without: device, driver, clocks, versions, commit."""
+"""What a number cannot be compared without, beside the device's own readings: versions, commit."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,19 +8,10 @@ import platformdirs
 from pydantic import JsonValue
 
 import cutegen
+from cutegen.measurement.telemetry import read_device
 from cutegen.measurement.timing import METHOD
 
 _TIMEOUT_S = 10.0
-_STATE = {
-    "clocks.sm": "sm_clock_mhz",
-    "clocks.max.sm": "sm_clock_max_mhz",
-    "clocks.mem": "memory_clock_mhz",
-    "power.draw": "power_w",
-    "enforced.power.limit": "power_limit_w",
-    "temperature.gpu": "temperature_c",
-    "utilization.gpu": "utilization_percent",
-}
-_THROTTLE = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # new name, old name
 
 
 def cache_folder() -> Path:
@@ -30,29 +20,8 @@ def cache_folder() -> Path:
 
 
 def driver_version() -> str:
-    """The NVIDIA driver's version, or ``unknown`` without nvidia-smi."""
-    rows = _query("driver_version", "")
-    return rows[0] if rows else "unknown"
-
-
-def device_state(uuid: str = "") -> dict[str, JsonValue]:
-    """Clocks (MHz), power (W), temperature (°C) and throttle reasons right now.
-
-    Empty when nvidia-smi is absent; a field that the driver does not know is left out.
-    """
-    values = _query(",".join(_STATE), uuid)
-    if len(values) != len(_STATE):
-        return {}
-    state = {
-        label: _number(value)
-        for label, value in zip(_STATE.values(), values, strict=True)
-        if not value.startswith("[")  # [N/A], [Not Supported]
-    }
-    for field in _THROTTLE:
-        reasons = _query(field, uuid)
-        if reasons:
-            return {**state, "throttle_reasons": reasons[0]}
-    return state
+    """The NVIDIA driver's version, or ``unknown`` where NVML does not tell it."""
+    return read_device().driver or "unknown"
 
 
 def git_commit() -> str:
@@ -75,17 +44,6 @@ def record(facts: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return {**facts, "driver": driver_version(), "method": METHOD, "commit": git_commit()}
 
 
-def _query(fields: str, uuid: str) -> list[str]:
-    """One row of nvidia-smi; the first device unless a UUID is given."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return []
-    chosen = ["-i", uuid if uuid.startswith("GPU-") else f"GPU-{uuid}"] if uuid else []
-    text = _output([tool, f"--query-gpu={fields}", "--format=csv,noheader,nounits", *chosen])
-    rows = text.splitlines()
-    return [value.strip() for value in rows[0].split(",")] if rows else []
-
-
 def _output(command: list[str]) -> str:
     """Standard output of a short command; empty when it fails or takes too long."""
     try:
@@ -100,10 +58,3 @@ def _output(command: list[str]) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()
-
-
-def _number(text: str) -> JsonValue:
-    try:
-        return float(text)
-    except ValueError:
-        return text

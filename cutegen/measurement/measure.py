@@ -9,21 +9,23 @@ from pydantic import JsonValue
 
 from cutegen.measurement.baselines import Baseline
 from cutegen.measurement.ceilings import Ceilings
-from cutegen.measurement.environment import cache_folder, device_state, record
+from cutegen.measurement.environment import cache_folder, record
 from cutegen.measurement.roofline import refusal, roofline
 from cutegen.measurement.sampling import (
     LEAST_SAMPLES,
     WARM_UP_S,
+    CallWorker,
     SampleFailedError,
-    TimedWorker,
     interleave,
 )
-from cutegen.measurement.timing import Measurement, MeasurementState, Timing
+from cutegen.measurement.telemetry import RoundWatch, Telemetry
+from cutegen.measurement.timing import CallFigures, Measurement, MeasurementState, Timing
 from cutegen.spec import KernelSpec
 
 CANDIDATE = "candidate"
 INCUMBENT = "incumbent"
 EAGER = "eager"
+SHORT_US = 20.0  # below this a launch weighs as much as the work
 _WALL_MARGIN_US = 300.0  # what Python and the socket may differ by from call to call
 _LATE_MARGIN_US = 50.0  # what an empty synchronisation may differ by between two processes
 
@@ -40,11 +42,11 @@ def exclusive(device: int) -> Iterator[None]:
 def measure_candidate(
     spec: KernelSpec,
     *,
-    candidate: TimedWorker,
+    candidate: CallWorker,
     eager: Baseline,
     ceilings: Ceilings,
-    incumbent: TimedWorker | None = None,
-    more_baselines: Mapping[str, TimedWorker] | None = None,
+    incumbent: CallWorker | None = None,
+    more_baselines: Mapping[str, CallWorker] | None = None,
     samples: int = LEAST_SAMPLES,
     warm_up_s: float = WARM_UP_S,
     device: int = 0,
@@ -66,23 +68,38 @@ def measure_candidate(
         MEASURED with all timings, or REFUSED with the reason and, for a time that is not
         believed, with the timings that led to it. Never raises for what a kernel did.
     """
-    workers: dict[str, TimedWorker] = {CANDIDATE: candidate, EAGER: eager}
+    workers: dict[str, CallWorker] = {CANDIDATE: candidate, EAGER: eager}
     if incumbent is not None:
         workers[INCUMBENT] = incumbent
     workers |= more_baselines or {}
     environment = record(eager.facts)
-    uuid = str(eager.facts.get("uuid", ""))
-    with exclusive(device):
-        environment["before"] = device_state(uuid)
+    with exclusive(device), Telemetry(str(eager.facts.get("uuid", ""))) as telemetry:
+        watch = RoundWatch(telemetry)
+        environment["before"] = telemetry.read().model_dump(mode="json")
         try:
-            timings = interleave(workers, samples, warm_up_s=warm_up_s)
+            timings = interleave(workers, samples, warm_up_s=warm_up_s, disturbed=watch.disturbed)
+            late = late_work(candidate.residuals_us[-samples:], eager.residuals_us[-samples:])
+            calls = call_figures(workers, timings)
         except SampleFailedError as error:
             return Measurement(
                 state=MeasurementState.REFUSED, reason=str(error), environment=environment
             )
-        environment["after"] = device_state(uuid)
-    late = late_work(candidate.residuals_us[-samples:], eager.residuals_us[-samples:])
-    return judge(spec, timings, ceilings, environment, late)
+        environment["after"] = telemetry.read().model_dump(mode="json")
+    environment["rounds"] = watch.summary()
+    return judge(spec, timings, ceilings, environment, late).model_copy(update={"calls": calls})
+
+
+def call_figures(
+    workers: Mapping[str, CallWorker], timings: Mapping[str, Timing]
+) -> dict[str, CallFigures]:
+    """What a call costs each worker, when the candidate's kernel is a short one.
+
+    Raises:
+        SampleFailedError: A worker failed at it.
+    """
+    if timings[CANDIDATE].median_us >= SHORT_US:
+        return {}
+    return {name: worker.calls() for name, worker in workers.items()}
 
 
 def judge(

@@ -1,10 +1,10 @@
 """Taking samples: all kernels by turns, so that a drifting clock is shared by all of them."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from cutegen.measurement.timing import Timing
+from cutegen.measurement.timing import CallFigures, Timing
 
 LEAST_SAMPLES = 50
 WARM_UP_S = 0.1
@@ -27,6 +27,17 @@ class TimedWorker(Protocol):
         """
 
 
+class CallWorker(TimedWorker, Protocol):
+    """A timed worker that can also say what a short call costs."""
+
+    def calls(self) -> CallFigures:
+        """The figures of a call, for kernels whose launch weighs as much as their work.
+
+        Raises:
+            SampleFailedError: The call failed, crashed or did not end in time.
+        """
+
+
 class SampleFailedError(RuntimeError):
     """A timed call gave no time. ``worker`` says whose it was, once that is known."""
 
@@ -42,17 +53,20 @@ def interleave(
     samples: int = LEAST_SAMPLES,
     *,
     warm_up_s: float = WARM_UP_S,
+    disturbed: Callable[[], bool] = lambda: False,
 ) -> dict[str, Timing]:
     """Time all workers by turns: A B C, B C A, C A B, and so on.
 
     Every worker is first warmed up for ``warm_up_s`` seconds, but at least twice: the first
     calls load modules and raise the clocks. Sample ``i`` of every timing was taken in the
-    same round ``i``, so timings may be compared in pairs.
+    same round ``i``, so timings may be compared in pairs. A disturbed round is thrown away
+    and taken again, as long as not more rounds are lost than kept.
 
     Args:
         workers: The workers by name.
         samples: Rounds, at least ``LEAST_SAMPLES``.
         warm_up_s: Seconds of warm-up per worker.
+        disturbed: Asked after each round whether the device was slowed down in it.
 
     Raises:
         ValueError: No workers, or too few samples asked for.
@@ -67,10 +81,16 @@ def interleave(
         _warm_up(name, workers[name], warm_up_s)
     times: dict[str, list[float]] = {name: [] for name in names}
     walls: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(samples):
-        first = turn % len(names)
-        for name in names[first:] + names[:first]:
-            microseconds, wall = _sample(name, workers[name])
+    kept = lost = 0
+    while kept < samples:
+        first = (kept + lost) % len(names)
+        order = names[first:] + names[:first]
+        round_ = {name: _sample(name, workers[name]) for name in order}
+        if disturbed() and lost < samples:
+            lost += 1
+            continue
+        kept += 1
+        for name, (microseconds, wall) in round_.items():
             times[name].append(microseconds)
             walls[name].append(wall)
     return {

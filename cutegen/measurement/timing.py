@@ -38,6 +38,20 @@ class Timing(Frozen):
         return quantiles(self.samples_us, n=5)[3]
 
 
+class CallFigures(Frozen):
+    """What a short kernel costs beside the device time of a single cold call.
+
+    Below some 20 µs the launch weighs as much as the work. ``call_us`` is the host's clock
+    around one call and its completion; ``graph_us`` the device time of one call among twenty
+    in a replayed CUDA graph. Both run on a warm cache, so neither is compared with
+    ``Timing``. Without a graph ``graph_us`` is 0 and ``graph_reason`` says why.
+    """
+
+    call_us: float
+    graph_us: float
+    graph_reason: str = ""
+
+
 class MeasurementState(StrEnum):
     """Whether there is a time, and if not, whose doing that is."""
 
@@ -59,7 +73,10 @@ class Roofline(Frozen):
 
 
 class Measurement(Frozen):
-    """Interleaved timings of a candidate, its incumbent and the PyTorch baselines."""
+    """Interleaved timings of a candidate, its incumbent and the PyTorch baselines.
+
+    ``calls`` holds, for kernels below 20 µs, the figures of a call by the worker's name.
+    """
 
     state: MeasurementState
     reason: str = ""
@@ -67,6 +84,7 @@ class Measurement(Frozen):
     incumbent: Timing | None = None
     baselines: dict[str, Timing] = {}
     roofline: Roofline | None = None
+    calls: dict[str, CallFigures] = {}
     environment: dict[str, JsonValue] = {}
 
     @property

@@ -23,6 +23,7 @@ from cutegen.events import (
     Verified,
 )
 from cutegen.history import Decision
+from cutegen.measurement.self_test import SelfTest
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.result import RunResult, RunStatus
 from cutegen.status import Status
@@ -200,3 +201,22 @@ def show_examination(console: Console, examination: Examination) -> None:
     console.print(table)
     executors = ", ".join(examination.executors) or "none"
     console.print(f"executors that can judge a kernel here: [bold]{executors}[/]")
+    if examination.clock is not None:
+        show_self_test(console, examination.clock)
+
+
+def show_self_test(console: Console, clock: SelfTest) -> None:
+    """Known times beside measured ones."""
+    console.print(f"the clock: [bold]{clock.state.value}[/] {escape(clock.reason)}")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("trial", "measured", "expected", ""):
+        table.add_column(heading, overflow="fold")
+    for trial in clock.trials:
+        table.add_row(
+            trial.name,
+            Text(f"{trial.measured_us:,.2f} µs", style="green" if trial.passed else "red"),
+            f"{trial.low_us:,.2f} to {trial.high_us:,.2f}",
+            Text(trial.sentence),
+        )
+    if clock.trials:
+        console.print(table)

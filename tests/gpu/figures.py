@@ -1,4 +1,4 @@
-"""Makes README's table of measured kernels from the JSON files of ``run_issue_a.py``.
+"""Makes README's tables of figures from the JSON files of the ``run_*.py`` beside it.
 
     python tests/gpu/figures.py [--write] [FILE…]
 
@@ -37,14 +37,69 @@ def summary(records: Sequence[dict[str, Any]]) -> str:
                 f"product {ceilings['library_flops_per_s']['fp32'] / 1e12:.1f} TFLOP/s, TF32 "
                 f"{ceilings['library_flops_per_s']['tf32'] / 1e12:.0f}."
             )
-    environments = [record["environment"] for record in records if record.get("environment")]
+    environments = [
+        record["environment"]
+        for record in records
+        if record.get("environment") and record.get("part") not in SECTIONS
+    ]
     if environments:
         last = environments[-1]
         notes.append(
             f"Driver {last['driver']}, CUDA {last['cuda']}, PyTorch {last['torch']}, commit "
             f"{str(last['commit'])[:10]}, method {last['method']}; medians."
         )
-    return "\n".join([*HEADER, *rows, "", *notes])
+    tables = [
+        SECTIONS[record["part"]](record) for record in records if record.get("part") in SECTIONS
+    ]
+    return "\n\n".join(["\n".join([*HEADER, *rows, "", *notes]), *tables])
+
+
+def timing_table(record: dict[str, Any]) -> str:
+    """The clock's own test: known times, the same kernel twice, and TF32 in an fp32 spec."""
+    lines = [
+        f"self-test of the clock: {record['self_test']['state']} {record['self_test']['reason']}",
+        *(
+            f"- {trial['name']}: {trial['measured_us']:.2f} µs, expected {trial['low_us']:.2f} to "
+            f"{trial['high_us']:.2f}"
+            for trial in record["self_test"]["trials"]
+        ),
+        "",
+        "| the same kernel twice | median | runs | 95 % of the ratios | mean | taken for faster |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, case in record["repeats"].items():
+        found = case["summary"]
+        lines.append(
+            f"| {name} | {shown(found['median_us'])} | {found['runs']} | {found['low']:.4f} to "
+            f"{found['high']:.4f} | {found['mean']:.4f} ± {found['mean_error']:.4f} | "
+            f"{found['taken_for_faster']} |"
+        )
+    lines += ["", "| product of 4096 x 4096 | verdict | expected |", "|---|---|---|"]
+    lines += [
+        f"| {name} | {case['verdict']['status']} | {case['expected']} |"
+        for name, case in record["precision"].items()
+    ]
+    return "\n".join(lines)
+
+
+def side_by_side_table(record: dict[str, Any]) -> str:
+    """Source to verdict: CuTeGen beside KernelBench's own evaluation of the same kernel."""
+    lines = [
+        "| Swish 4096x393216, source to verdict | CuTeGen | its build | KernelBench | ratio |",
+        "|---|---|---|---|---|",
+    ]
+    for name, case in record["kernels"].items():
+        ours, peer = case.get("ours", {}), case.get("peer", {})
+        if "seconds" in ours and "seconds" in peer:
+            lines.append(
+                f"| {name} | {ours['seconds']:.1f} s ({ours['status']}) | "
+                f"{ours['stages']['build']:.1f} s | {peer['seconds']:.1f} s "
+                f"({'correct' if peer['correct'] else 'not correct'}) | "
+                f"{peer['seconds'] / ours['seconds']:.1f}x |"
+            )
+        else:
+            lines.append(f"| {name} | {ours.get('error', '')} | | {peer.get('error', '')} | |")
+    return "\n".join(lines)
 
 
 def row(record: dict[str, Any]) -> str:
@@ -85,6 +140,9 @@ def shown(microseconds: float) -> str:
     return f"{microseconds:.1f} µs"
 
 
+SECTIONS = {"timing": timing_table, "side_by_side": side_by_side_table}
+
+
 def replace_block(readme: str, table: str) -> str:
     """README's text with a new table between the markers.
 
@@ -105,7 +163,7 @@ def replace_block(readme: str, table: str) -> str:
 def main() -> int:
     """Print the table; write it into README.md when asked to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", type=Path, help="JSON files of run_issue_a.py")
+    parser.add_argument("files", nargs="*", type=Path, help="JSON files of results")
     parser.add_argument("--write", action="store_true", help="rewrite README.md's block")
     options = parser.parse_args()
     files = options.files or sorted(RESULTS.glob("*.json"))

@@ -15,7 +15,8 @@ from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
 from cutegen.graphs.settings import Budget
 from cutegen.measurement.baselines import Baseline
-from cutegen.measurement.environment import device_state, record
+from cutegen.measurement.environment import record
+from cutegen.measurement.telemetry import read_device
 from cutegen.measurement.timing import MeasurementState
 from cutegen.spec import KernelSpec
 
@@ -35,9 +36,9 @@ def measure_ceilings() -> dict[str, Any]:
     with Baseline() as baseline:
         uuid = str(baseline.facts["uuid"])
         environment = record(baseline.facts)
-        environment["before"] = device_state(uuid)
+        environment["before"] = read_device(uuid).model_dump(mode="json")
         ceilings = baseline.ceilings()
-        environment["after"] = device_state(uuid)
+        environment["after"] = read_device(uuid).model_dump(mode="json")
     return {"ceilings": ceilings.model_dump(mode="json"), "environment": environment}
 
 

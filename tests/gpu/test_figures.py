@@ -74,3 +74,45 @@ def test_only_the_block_between_the_markers_changes() -> None:
     )
     with pytest.raises(ValueError, match="needs these two lines"):
         FIGURES["replace_block"]("no markers", "new")
+
+
+def test_the_clocks_own_test_is_told() -> None:
+    trial = {"name": "empty", "measured_us": 2.2, "low_us": 0.1, "high_us": 10.0}
+    summary = {
+        "median_us": 48.5,
+        "runs": 20,
+        "low": 0.9981,
+        "high": 1.0023,
+        "mean": 1.0001,
+        "mean_error": 0.0004,
+        "taken_for_faster": 0,
+    }
+    table = FIGURES["summary"](
+        [
+            {
+                "part": "timing",
+                "self_test": {"state": "passed", "reason": "", "trials": [trial]},
+                "repeats": {"swish": {"summary": summary}},
+                "precision": {
+                    "one pass": {
+                        "verdict": {"status": "PRECISION_DOWNGRADE"},
+                        "expected": "PRECISION_DOWNGRADE",
+                    }
+                },
+            }
+        ]
+    )
+    assert "self-test of the clock: passed" in table
+    assert "| swish | 48.5 µs | 20 | 0.9981 to 1.0023 | 1.0001 ± 0.0004 | 0 |" in table
+    assert "| one pass | PRECISION_DOWNGRADE | PRECISION_DOWNGRADE |" in table
+
+
+def test_the_side_by_side_tells_both_times_or_why_there_is_none() -> None:
+    ours = {"seconds": 12.0, "status": "PASSED", "stages": {"build": 6.5}}
+    kernels = {
+        "CuTe": {"ours": ours, "peer": {"seconds": 96.0, "correct": True}},
+        "plain CUDA": {"ours": ours, "peer": {"error": "no ninja"}},
+    }
+    table = FIGURES["summary"]([{"part": "side_by_side", "kernels": kernels}])
+    assert "| CuTe | 12.0 s (PASSED) | 6.5 s | 96.0 s (correct) | 8.0x |" in table
+    assert "no ninja" in table

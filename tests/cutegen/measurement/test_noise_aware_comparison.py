@@ -57,3 +57,13 @@ def test_different_methods_cannot_be_compared() -> None:
     odd = Timing(samples_us=(1.0, 2.0), method="hot-l2")
     with pytest.raises(ValueError, match="cannot be compared"):
         is_faster(odd, noisy(1, 0.1, 1))
+
+
+def test_the_gain_needed_grows_with_the_noise_that_was_measured() -> None:
+    quiet = is_faster(noisy(96, 0.002, 1), noisy(100, 0.002, 2))
+    assert quiet.needed == 0.01
+    assert quiet.faster
+    loud = is_faster(noisy(96, 0.15, 1), noisy(100, 0.15, 2))
+    assert loud.needed == pytest.approx(3 * loud.noise)
+    assert loud.needed > 0.04
+    assert not loud.faster

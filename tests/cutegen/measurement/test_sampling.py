@@ -60,3 +60,19 @@ def test_too_few_samples_and_no_workers_are_the_callers_mistake() -> None:
         interleave({"a": Recording("a", [], [])}, 10)
     with pytest.raises(ValueError, match="nothing to time"):
         interleave({}, 50)
+
+
+def test_a_disturbed_round_is_thrown_away_for_all_and_taken_again() -> None:
+    hot = iter([True, False, True, *[False] * 100])
+    times = {"a": [1.0, 1.0, 90.0, 2.0, 91.0], "b": [1.0, 1.0, 92.0, 3.0, 93.0]}
+    workers = {name: Recording(name, [*first, *[5.0] * 60], []) for name, first in times.items()}
+    timings = interleave(workers, 50, warm_up_s=0, disturbed=lambda: next(hot))
+    assert timings["a"].samples_us == (2.0, *[5.0] * 49)
+    assert timings["b"].samples_us == (3.0, *[5.0] * 49)
+
+
+def test_a_device_that_is_always_disturbed_is_timed_all_the_same() -> None:
+    worker = Recording("a", [1.0] * 200, [])
+    timings = interleave({"a": worker}, 50, warm_up_s=0, disturbed=lambda: True)
+    assert len(timings["a"].samples_us) == 50
+    assert len(worker.residuals_us) == 2 + 100

@@ -1,0 +1,208 @@
+"""Puts the clock itself to the test on this machine's GPU.
+
+    python tests/gpu/run_timing.py --out DIR [--budget-s 400]
+
+Three parts, all in DIR/timing.json: the self-test (known times), what becomes of TF32 in an
+fp32 spec, and the same kernel timed against itself, twenty times over, each time in two fresh
+workers. Started again with the same DIR, it goes on where the budget ended.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from statistics import fmean, median, stdev
+from typing import Any
+
+import numpy as np
+import torch
+from figures import timing_table
+
+from cutegen.execution.cuda import CudaExecutor
+from cutegen.execution.protocol import EvaluationJob
+from cutegen.measurement.baselines import Baseline
+from cutegen.measurement.comparison import is_faster
+from cutegen.measurement.environment import record
+from cutegen.measurement.measure import SHORT_US, exclusive
+from cutegen.measurement.sampling import interleave
+from cutegen.measurement.self_test import run_self_test
+from cutegen.measurement.telemetry import RoundWatch, Telemetry
+from cutegen.measurement.timing import Timing
+from cutegen.spec import KernelSpec
+
+HERE = Path(__file__).resolve().parent
+SQUARE = HERE.parent / "kernelbench/level1/1_Square_matrix_multiplication_.py"
+SWISH = (HERE / "kernels/swish.cu").read_text(encoding="utf-8")
+THREE_PASSES = (HERE / "kernels/matmul_tf32.cu").read_text(encoding="utf-8")
+ONE_PASS = THREE_PASSES.replace("kPasses = 3", "kPasses = 1")
+REPEATS = 20
+SAMPLES = 100
+BOUND = 0.01
+UNIT_S = 25.0  # the longest step that is not begun when less is left
+
+
+def swish(x: torch.Tensor) -> torch.Tensor:
+    return x * torch.sigmoid(x)
+
+
+def product(A: torch.Tensor, B: torch.Tensor) -> torch.Tensor:  # noqa: N803 - as KernelBench
+    return A @ B
+
+
+def activation(*shape: int) -> KernelSpec:
+    return KernelSpec.from_callable(swish, [torch.zeros(shape)])
+
+
+def square(extent: int) -> KernelSpec:
+    return KernelSpec.from_callable(product, [torch.zeros(extent, extent) for _ in range(2)])
+
+
+KERNELS: dict[str, tuple[Callable[[], KernelSpec], str]] = {
+    "swish 16x16384": (lambda: activation(16, 16384), SWISH),
+    "swish 2048x12288": (lambda: activation(2048, 12288), SWISH),
+    "swish 32768x16384": (lambda: activation(32768, 16384), SWISH),
+    "3xTF32 2048^3": (lambda: square(2048), THREE_PASSES),
+}
+PRECISION: dict[str, tuple[str, str, str]] = {
+    "one TF32 pass in an fp32 spec": ("fp32", ONE_PASS, "PRECISION_DOWNGRADE"),
+    "three TF32 passes in an fp32 spec": ("fp32", THREE_PASSES, "PASSED"),
+    "one TF32 pass in a tf32 spec": ("tf32", ONE_PASS, "PASSED"),
+}
+
+
+class Units:
+    """The record, kept on disk after each unit of work, and the time that is left."""
+
+    def __init__(self, out: Path, budget_s: float) -> None:
+        out.mkdir(parents=True, exist_ok=True)
+        self._path = out / "timing.json"
+        self._end = time.monotonic() + budget_s
+        try:
+            self.found: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            self.found = {"part": "timing", "precision": {}, "repeats": {}}
+        self.complete = True
+
+    def time_left(self) -> bool:
+        left = self._end - time.monotonic() > UNIT_S
+        self.complete = self.complete and left
+        return left
+
+    def keep(self) -> None:
+        draft = self._path.with_suffix(".partial")
+        draft.write_text(json.dumps(self.found) + "\n", encoding="utf-8")
+        draft.replace(self._path)
+
+
+def judge_precision(executor: CudaExecutor, found: dict[str, Any]) -> Iterator[None]:
+    for name, (mode, source, expected) in PRECISION.items():
+        if name not in found:
+            spec = KernelSpec.from_kernelbench(SQUARE, math_mode=mode)
+            verdict = executor.evaluate(EvaluationJob(spec=spec, source=source))
+            found[name] = {
+                "expected": expected,
+                "as_expected": verdict.status.value == expected,
+                "verdict": verdict.model_dump(mode="json"),
+            }
+            yield
+
+
+def time_twice(executor: CudaExecutor, spec: KernelSpec, source: str, uuid: str) -> dict[str, Any]:
+    """One kernel in two fresh workers, and the first of them twice, by turns."""
+    with (
+        executor.timed(spec, source) as one,
+        executor.timed(spec, source) as other,
+        exclusive(executor.device),
+        Telemetry(uuid) as telemetry,
+    ):
+        watch = RoundWatch(telemetry)
+        timings = interleave(
+            {"one": one, "other": other, "same": one}, SAMPLES, disturbed=watch.disturbed
+        )
+        medians = {name: timing.median_us for name, timing in timings.items()}
+        short = medians["one"] < SHORT_US
+        return {
+            "samples_us": {
+                name: [round(sample, 3) for sample in timing.samples_us]
+                for name, timing in timings.items()
+            },
+            "ratio": medians["other"] / medians["one"],
+            "same_worker_ratio": medians["same"] / medians["one"],
+            "compared": is_faster(timings["one"], timings["other"]).model_dump(mode="json"),
+            "calls": one.calls().model_dump(mode="json") if short else None,
+            "rounds": watch.summary(),
+        }
+
+
+def repeat(executor: CudaExecutor, found: dict[str, Any], uuid: str) -> Iterator[None]:
+    """All kernels once, then all of them again, so that a short budget shows each of them."""
+    specs = {name: make() for name, (make, _) in KERNELS.items()}
+    for turn in range(REPEATS):
+        for name, (_, source) in KERNELS.items():
+            runs = found.setdefault(name, {"runs": []})["runs"]
+            if len(runs) <= turn:
+                runs.append(time_twice(executor, specs[name], source, uuid))
+                found[name]["summary"] = summarize(runs)
+                yield
+
+
+def summarize(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The central 95 % of the ratios, and the interval of their mean."""
+    ratios = [run["ratio"] for run in runs]
+    low, high = (float(bound) for bound in np.quantile(ratios, (0.025, 0.975)))
+    error = 1.96 * stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else 0.0
+    times = [sample for run in runs for sample in run["samples_us"]["one"]]
+    return {
+        "runs": len(runs),
+        "median_us": Timing(samples_us=tuple(times)).median_us,
+        "low": low,
+        "high": high,
+        "mean": fmean(ratios),
+        "mean_error": error,
+        "same_worker": [
+            min(r["same_worker_ratio"] for r in runs),
+            max(r["same_worker_ratio"] for r in runs),
+        ],
+        "noise": median(run["compared"]["noise"] for run in runs),
+        "taken_for_faster": sum(run["compared"]["outcome"] == "faster" for run in runs),
+        "within_bound": low >= 1 - BOUND and high <= 1 + BOUND,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="folder of timing.json")
+    parser.add_argument("--budget-s", type=float, default=400.0, help="seconds for everything")
+    options = parser.parse_args()
+    units = Units(options.out.resolve(), options.budget_s)
+    executor = CudaExecutor()
+    with Baseline() as baseline:
+        units.found["environment"] = record(baseline.facts)
+        uuid = str(baseline.facts["uuid"])
+        baseline.ceilings()
+    if "self_test" not in units.found:
+        units.found["self_test"] = run_self_test(executor).model_dump(mode="json")
+        units.keep()
+    steps = chain(
+        judge_precision(executor, units.found["precision"]),
+        repeat(executor, units.found["repeats"], uuid),
+    )
+    while units.time_left() and next(steps, units) is not units:
+        units.keep()
+    units.found["done"] = units.complete
+    units.keep()
+    sys.stdout.write(timing_table(units.found) + "\n")
+    good = (
+        units.complete
+        and units.found["self_test"]["state"] == "passed"
+        and all(case["as_expected"] for case in units.found["precision"].values())
+        and all(case["summary"]["within_bound"] for case in units.found["repeats"].values())
+    )
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
