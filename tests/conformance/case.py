@@ -30,8 +30,8 @@ class Operand:
 
     shape: tuple[int, int]
     dtype: DType = DType.FLOAT32
-    draw: Callable[[np.random.Generator, tuple[int, int]], Exact] = (
-        lambda rng, shape: rng.standard_normal(shape)
+    draw: Callable[[np.random.Generator, tuple[int, int]], Exact] = lambda rng, shape: (
+        rng.standard_normal(shape)
     )
 
 

@@ -13,6 +13,7 @@ from cutegen.execution.cudart import CudaRuntime
 from cutegen.execution.memory import Arena, CudaArena, HostArena, find_cudart
 from cutegen.execution.session import WorkerSession, arena_bytes
 from cutegen.status import Status
+from cutegen.toolchain.emulated import EmulatorToolchain
 from cutegen.toolchain.protocol import BuildRequest, BuildResult, Toolchain
 from cutegen.verification.poison import same_bits
 from cutegen.verification.session import CaseRun
@@ -26,6 +27,7 @@ class Outcome(NamedTuple):
     summary: str = ""
     output: Tensor | None = None
     lines: tuple[int, ...] = ()
+    ended: bool = False  # by an error or a time limit, before there was an output
 
 
 def build(toolchain: Toolchain, kernels: Sequence[Block]) -> BuildResult:
@@ -85,25 +87,24 @@ def judge(case: KernelCase, done: CaseRun) -> Outcome:
             error=np.inf,
             summary=done.failure.summary,
             lines=tuple(int(str(line)) for line in lines) if isinstance(lines, list) else (),
+            ended=True,
         )
-    if done.trespasses:
-        return Outcome(Status.OUT_OF_BOUNDS, np.inf, done.trespasses[0])
-    if done.modified:
-        return Outcome(Status.CHEAT, np.inf, f"modified {', '.join(done.modified)}")
+    if done.trespasses or done.modified:
+        where = (*done.trespasses, *(f"modified {name}" for name in done.modified))
+        return Outcome(Status.OUT_OF_BOUNDS, np.inf, where[0])
     output = done.outputs["out"].cpu().clone()
     a, b, exact = case.answers()
     if case.bound.bitwise:
         want = narrow(exact, case.out[1])
-        wrong = int((output.reshape(-1) != want.reshape(-1)).sum())
-        if same_bits(output, want):
-            return Outcome(Status.PASSED, output=output)
-        return Outcome(
-            Status.WRONG_VALUES, np.inf, f"{wrong} of {want.numel()} elements differ", output
-        )
-    error = distance(case, wide(output), exact, a, b)
+        wrong = differing(output, want)
+        error = np.inf if wrong else 0.0
+        summary = f"{wrong} of {want.numel()} elements differ"
+    else:
+        error = distance(case, wide(output), exact, a, b)
+        summary = f"{error:.3g} times the allowed error"
     if error <= 1:
         return Outcome(Status.PASSED, error, output=output)
-    return Outcome(Status.WRONG_VALUES, error, f"{error:.3g} times the allowed error", output)
+    return Outcome(Status.WRONG_VALUES, error, summary, output)
 
 
 def distance(
@@ -125,3 +126,16 @@ def differing(one: Tensor, other: Tensor) -> int:
     width = one.element_size()
     left, right = (t.reshape(-1).view(torch.uint8).reshape(-1, width) for t in (one, other))
     return int((left != right).any(dim=1).sum())
+
+
+def build_emulated(kernels: Sequence[Block], *, checked: bool = False) -> list[BuildResult]:
+    """The emulator's library of several kernels of a unit."""
+    del checked
+    return [build(EmulatorToolchain(), kernels)]
+
+
+def run_emulated(case: KernelCase, libraries: Sequence[BuildResult], which: int) -> Outcome:
+    """The first library that finds a fault has the word."""
+    outcomes = [run(case, library, which) for library in libraries]
+    wrong = (outcome for outcome in outcomes if outcome.status is not Status.PASSED)
+    return next(wrong, outcomes[-1])

@@ -81,7 +81,7 @@ def block(unit: str, name: str) -> Block:
 def source_hash(kernel: Block) -> str:
     """Hash of everything the compiler sees of a kernel: header, prelude and block."""
     prelude, _ = read_unit(kernel.unit)
-    return hashlib.sha256("\0".join((HEADER, prelude, kernel.text)).encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{HEADER}\0{prelude}\0{kernel.text}".encode()).hexdigest()[:16]
 
 
 def assemble(kernels: Sequence[Block]) -> str:

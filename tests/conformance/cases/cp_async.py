@@ -36,7 +36,7 @@ CASES = (
         (128, 64, 160),
         F16,
         F32,
-        "cp.async pipeline, swizzle, ldmatrix, mma",
+        technique="cp.async pipeline, swizzle, ldmatrix, mma",
     ),
     gemm(
         "multistage_gemm_tail",
@@ -44,7 +44,7 @@ CASES = (
         (100, 32, 64),
         F16,
         F32,
-        "cp.async pipeline with a predicated tail",
+        technique="cp.async pipeline with a predicated tail",
         kernel="multistage_gemm",
     ),
     KernelCase(

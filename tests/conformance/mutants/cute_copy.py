@@ -10,9 +10,9 @@ MUTANTS = (
     mutant(
         "tiled_copy_wrong_predicate",
         _CASE["tiled_copy_tail_37x100"],
-        "tiles that are whole in rows count as whole",
+        "tiles that are whole in columns count as whole",
         Status.OUT_OF_BOUNDS,
-        (" && (blockIdx.x + 1) * 64 <= columns;", ";"),
+        ("(blockIdx.y + 1) * 16 <= rows && ", ""),
     ),
     mutant(
         "swizzled_transpose_without_barrier",
@@ -24,8 +24,8 @@ MUTANTS = (
     mutant(
         "fma_gemm_leading_dimension",
         _CASE["fma_gemm"],
-        "the output is written with the wrong row length",
-        Status.WRONG_VALUES,
+        "the output is written with the wrong row length, so that blocks overlap",
+        Status.RACE,
         (
             "make_tensor(make_gmem_ptr(C), make_shape(M, N), LayoutRight{})",
             "make_tensor(make_gmem_ptr(C), make_shape(M, N), make_stride(M, _1{}))",

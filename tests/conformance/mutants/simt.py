@@ -129,9 +129,9 @@ MUTANTS = (
     _mutant(
         "layernorm_shared_limit",
         "layernorm",
-        "more dynamic shared memory than was asked for by an attribute",
+        "more dynamic shared memory than a block can have",
         Status.SMEM_LIMIT,
-        ("columns * sizeof(float)", "columns * 400"),
+        ("columns * sizeof(float)", "columns * 600"),
     ),
     _mutant(
         "scan_off_by_one",
@@ -157,15 +157,15 @@ MUTANTS = (
     _mutant(
         "transpose_leading_dimension",
         "transpose_static",
-        "the output is written with the input's row length",
-        Status.WRONG_VALUES,
+        "the output is written with the input's row length, so that blocks overlap",
+        Status.RACE,
         ("out[(c + j) * rows", "out[(c + j) * columns"),
     ),
     _mutant(
         "transpose_without_predicate",
         "transpose_static",
         "columns past the end are written",
-        Status.UNINITIALIZED,
+        Status.OUT_OF_BOUNDS,
         ("if (c + j < columns && r + threadIdx.x < rows) out", "if (r + threadIdx.x < rows) out"),
     ),
     _mutant(
@@ -188,8 +188,8 @@ MUTANTS = (
     _mutant(
         "compaction_off_by_one",
         "compaction",
-        "a lane counts itself among those before it",
-        Status.WRONG_VALUES,
+        "a lane counts itself among those before it, and the filling overlaps",
+        Status.RACE,
         ("(1u << lane) - 1", "(2u << lane) - 1"),
     ),
     _mutant(
@@ -247,11 +247,8 @@ MUTANTS = (
         "only the threads that add reach the barrier",
         Status.DIVERGENCE,
         (
-            "if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];\n"
-            "    __syncthreads();",
-            "if (threadIdx.x < half) {\n"
-            "      sums[threadIdx.x] += sums[threadIdx.x + half];\n"
-            "      __syncthreads();\n    }",
+            "half];\n    __syncthreads();",
+            "half];\n    if (threadIdx.x < half) __syncthreads();",
         ),
     ),
     _mutant(
