@@ -1,5 +1,6 @@
 """The CUDA executor: a worker process per candidate, judged and timed on a GPU."""
 
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -65,9 +66,14 @@ class CudaExecutor:
             raise EnvironmentUnfitError(f"the CUDA runtime cannot be used: {error}") from error
         self._toolchain = toolchain or NvccToolchain(arch=architecture(device))
         self._policy = policy or VerificationPolicy()
+        self._standby: Baseline | None = None
 
     def build(self, spec: KernelSpec, source: str) -> BuildResult:
-        """Build for the device; cached."""
+        """Build for the device; cached. PyTorch's baseline process comes up meanwhile."""
+        self._stand_by()
+        return self._built(spec, source)
+
+    def _built(self, spec: KernelSpec, source: str) -> BuildResult:
         return self._toolchain.build(BuildRequest(source=source, header=args_header(spec)))
 
     def evaluate(self, job: EvaluationJob) -> Verdict:
@@ -127,7 +133,7 @@ class CudaExecutor:
         Raises:
             SampleFailedError: It could not be built, loaded or launched.
         """
-        build = self.build(spec, source)
+        build = self._built(spec, source)
         if build.status is not Status.PASSED:
             raise SampleFailedError(failed_build(self.name, build).evidence.summary)
         device = torch.device("cuda", self.device)
@@ -139,8 +145,22 @@ class CudaExecutor:
                 raise SampleFailedError(run.failure.summary)
             yield session
 
+    def _stand_by(self) -> None:
+        """Start PyTorch's process: what passes is measured next, and importing takes seconds."""
+        if self._standby is None:
+            self._standby = Baseline(self.device)
+            weakref.finalize(self, self._standby.close)
+
+    def _baseline(self, timeout_s: float) -> Baseline:
+        """The process that stands by, or a new one; its user closes it."""
+        standby, self._standby = self._standby, None
+        if standby is None or not standby.alive:
+            return Baseline(self.device, timeout_s)
+        standby.timeout_s = timeout_s
+        return standby
+
     def _measure(self, job: MeasurementJob, stack: ExitStack) -> Measurement:
-        eager = stack.enter_context(Baseline(self.device, job.timeout_s))
+        eager = stack.enter_context(self._baseline(job.timeout_s))
         ceilings = eager.ceilings()
         eager.load(job.spec, seed=job.seed)
         sessions = [

@@ -111,6 +111,7 @@ class WorkerProcess:
         device: int = 0,
         memory_limit: int = 0,
         module: str = _CANDIDATE_WORKER,
+        wait: bool = True,
     ) -> None:
         """Start the process.
 
@@ -120,6 +121,7 @@ class WorkerProcess:
             device: CUDA device index.
             memory_limit: Address-space limit in bytes; 0 for none (CUDA maps a great deal).
             module: Whose ``main`` the process runs.
+            wait: Return only when it is up; else call ``await_start`` before asking it.
 
         Raises:
             WorkerEndedError: The process did not come up.
@@ -173,6 +175,19 @@ class WorkerProcess:
         self._pending = b""
         self._log = BoundedLog(read_log)
         self._text: str | None = None
+        self._up = False
+        if wait:
+            self.await_start()
+
+    def await_start(self) -> None:
+        """Wait until the process is up; at once when it is.
+
+        Raises:
+            WorkerEndedError: The process did not come up.
+            RuntimeError: It came up without its device; the message says why.
+        """
+        if self._up:
+            return
         try:
             reply = self._reply("start", _START_TIMEOUT_S)
         except WorkerEndedError as error:
@@ -181,6 +196,7 @@ class WorkerProcess:
         if reply["error"]:
             self.close()
             raise RuntimeError(f"the worker process cannot use its device: {reply['error']}")
+        self._up = True
 
     def __enter__(self) -> Self:
         """The process is already up."""
@@ -194,6 +210,11 @@ class WorkerProcess:
     def pid(self) -> int:
         """Process id, which is also the id of its process group."""
         return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
 
     def ask(self, operation: str, timeout_s: float, **fields: object) -> dict[str, Any]:
         """Send one request and wait for its reply.

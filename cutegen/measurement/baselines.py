@@ -22,34 +22,46 @@ class BaselineError(RuntimeError):
 
 
 class Baseline:
-    """One baseline process, which is a ``TimedWorker``. Close it, or use it in ``with``."""
+    """One baseline process, which is a ``TimedWorker``.
+
+    It starts with the object, and importing PyTorch takes it seconds; entering the context
+    waits for it. So it can come up while a candidate is built and verified.
+    """
 
     def __init__(self, device: int = 0, timeout_s: float = 60.0) -> None:
-        """Start the process on a CUDA device.
+        """Start the process on a CUDA device, and do not wait for it.
 
         Args:
             device: CUDA device index.
             timeout_s: Limit of one timed call.
+        """
+        self.timeout_s = timeout_s
+        self.residuals_us: list[float] = []
+        self.facts: dict[str, JsonValue] = {}
+        self._process = WorkerProcess(None, device=device, module=_MODULE, wait=False)
+
+    def __enter__(self) -> Self:
+        """Wait until the process is up.
 
         Raises:
-            BaselineError: The process did not come up; the message holds its own words.
+            BaselineError: It did not come up; the message holds its own words.
         """
-        self._timeout_s = timeout_s
-        self.residuals_us: list[float] = []
         try:
-            self._process = WorkerProcess(None, device=device, module=_MODULE)
+            self._process.await_start()
         except (WorkerEndedError, RuntimeError) as error:
             notes = "\n".join(getattr(error, "__notes__", ()))
             raise BaselineError(f"the PyTorch baseline did not start: {error}\n{notes}") from error
-        self.facts: dict[str, JsonValue] = self._ask("describe", self._timeout_s)
-
-    def __enter__(self) -> Self:
-        """The process is already up."""
+        self.facts = self._ask("describe", self.timeout_s)
         return self
 
     def __exit__(self, *_: object) -> None:
         """End it."""
         self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process lives: it dies with the thread that started it."""
+        return self._process.alive
 
     def ceilings(self) -> Ceilings:
         """The device's ceilings, from the cache or measured now. Call it before ``load``.
@@ -82,7 +94,7 @@ class Baseline:
             SampleFailedError: The call failed or did not end in time.
         """
         try:
-            reply = self._ask("sample", self._timeout_s)
+            reply = self._ask("sample", self.timeout_s)
         except BaselineError as error:
             raise SampleFailedError(str(error)) from error
         self.residuals_us.append(reply["residual_us"])
@@ -95,7 +107,7 @@ class Baseline:
             SampleFailedError: The call failed or did not end in time.
         """
         try:
-            reply = self._ask("calls", self._timeout_s)
+            reply = self._ask("calls", self.timeout_s)
         except BaselineError as error:
             raise SampleFailedError(str(error)) from error
         return CallFigures.model_validate(reply)
