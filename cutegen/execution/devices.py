@@ -6,8 +6,10 @@ Like the worker, this imports the standard library only.
 import ctypes
 import mmap
 import os
+from collections.abc import Mapping
 from typing import Protocol
 
+from cutegen.execution.address_space import AddressSpace
 from cutegen.execution.cudart import CudaRuntime
 from cutegen.execution.serving import Message
 
@@ -38,28 +40,43 @@ class Device(Protocol):
     def launched(self, library: ctypes.CDLL) -> bool:
         """Whether the candidate gave this device any work; True where nobody counts it."""
 
+    def announce(self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int]]) -> None:
+        """Tell where memory lies that kernels may use.
+
+        By name: address, bytes, and bytes of an element.
+        """
+
     def report(self, library: ctypes.CDLL) -> str:
         """What was found wrong with its kernels since the last call; empty on a GPU."""
 
 
 class HostDevice:
-    """Emulated device memory: a file in memory that both processes map."""
+    """Emulated device memory: a file in memory that both processes map.
+
+    It lies in the midst of address space that is mapped to nothing, and so does the workspace:
+    an index that is wrong by any 32-bit number of words ends in a signal, not in luck.
+    """
 
     stream = 0
 
     def __init__(self, arena_fd: int) -> None:
-        """Map the arena behind a file descriptor."""
-        self._arena = mmap.mmap(arena_fd, 0)
-        self._owned: list[mmap.mmap] = []
+        """Map the arena behind a file descriptor.
+
+        Raises:
+            OSError: There is no room for it.
+        """
+        size = os.fstat(arena_fd).st_size
+        self._space = AddressSpace(size)
+        self._arena = self._space.place(size, arena_fd)
+        self._size = size
 
     def attach(self, request: Message) -> int:  # noqa: ARG002 - the protocol's signature
         """The address of the arena in this process."""
-        return _address(self._arena)
+        return self._arena
 
     def allocate(self, nbytes: int) -> int:
         """Memory for a workspace."""
-        self._owned.append(mmap.mmap(-1, nbytes))
-        return _address(self._owned[-1])
+        return self._space.place(nbytes)
 
     def fill(self, address: int, byte: int, nbytes: int) -> None:
         """Set bytes."""
@@ -70,7 +87,8 @@ class HostDevice:
         return ctypes.string_at(address, nbytes)
 
     def before(self, used: int) -> None:
-        """Nothing to do: both processes see the same pages."""
+        """Both processes see the same pages. What this case does not use is out of bounds."""
+        self._space.open(self._arena, used, self._size)
 
     def after(self, library: ctypes.CDLL) -> int:
         """What the emulator noticed in kernels whose launch reported no error."""
@@ -81,6 +99,21 @@ class HostDevice:
         """Device memory is host memory here, so only the emulator's count tells."""
         count = getattr(library, "cutegen_emulator_launches", None)
         return count is None or bool(count())
+
+    def announce(self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int]]) -> None:
+        """The emulator's watcher wants to know."""
+        if not hasattr(library, "cutegen_emulator_tensor"):  # a candidate built otherwise
+            return
+        library.cutegen_emulator_device_memory(
+            ctypes.c_void_p(self._space.begin), ctypes.c_size_t(self._space.nbytes)
+        )
+        for name, (address, nbytes, element) in tensors.items():
+            library.cutegen_emulator_tensor(
+                name.encode(),
+                ctypes.c_void_p(address),
+                ctypes.c_size_t(nbytes),
+                ctypes.c_size_t(element),
+            )
 
     def report(self, library: ctypes.CDLL) -> str:
         """What the emulator found, as report.hpp writes it."""
@@ -147,6 +180,9 @@ class CudaDevice:
     def launched(self, library: ctypes.CDLL) -> bool:  # noqa: ARG002 - the protocol's signature
         """The host cannot touch this memory, so outputs prove work."""
         return True
+
+    def announce(self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int]]) -> None:
+        """A GPU knows its memory."""
 
     def report(self, library: ctypes.CDLL) -> str:  # noqa: ARG002 - the protocol's signature
         """A GPU says no more than an error code."""

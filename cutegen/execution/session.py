@@ -10,19 +10,24 @@ import torch
 from pydantic import JsonValue
 from torch import Tensor
 
+from cutegen.execution.address_space import space_for
 from cutegen.execution.failures import NOTHING_LAUNCHED, ended_worker, failed_launch
 from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespasses, view
 from cutegen.execution.process import WorkerEndedError, WorkerProcess
+from cutegen.execution.reports import Report, parse_reports
 from cutegen.kernel import args_structure, fill_args
 from cutegen.measurement.sampling import SampleFailedError
 from cutegen.measurement.timing import CallFigures
 from cutegen.spec import Case, KernelSpec
 from cutegen.status import Status
+from cutegen.toolchain.places import name_places
 from cutegen.verification.poison import same_bits
 from cutegen.verification.session import CaseRun, Failure
 
 _EMULATED_ELEMENTS = 1 << 20
 _EMULATED_OPERATIONS = 1 << 26
+_WATCHED_ELEMENTS = 1 << 17
+_WATCHED_OPERATIONS = 1 << 22
 _HOST_MEMORY = 8 << 30  # what an emulated candidate may use beside its arena
 
 
@@ -63,6 +68,8 @@ class WorkerSession:
         self._launches = 0  # seeds the emulator, so that no random order is tried twice
         self.facts: dict[str, JsonValue] = {}
         self.residuals_us: list[float] = []
+        self.poison = 0xFF  # the byte of unwritten workspace and shared memory: NaN
+        self.notes: list[Report] = []  # odd things that the emulator saw, each once
 
     @property
     def emulated(self) -> bool:
@@ -95,7 +102,9 @@ class WorkerSession:
                 self._arena.descriptor,
                 cudart=self._cudart,
                 device=self._device_index,
-                memory_limit=_HOST_MEMORY + self._arena.memory.numel() if self.emulated else 0,
+                memory_limit=_HOST_MEMORY + space_for(self._arena.memory.numel())
+                if self.emulated
+                else 0,
             )
             self._load(self._process)
         except WorkerEndedError as error:
@@ -165,6 +174,9 @@ class WorkerSession:
             reply = self._process.ask("launch", self._timeout_s, **self._request(layout, schedule))
         except WorkerEndedError as error:
             return CaseRun(failure=self._break(error))
+        reply["report"] = name_places(reply["report"], self._library)
+        reports = parse_reports(reply["report"])
+        self.notes += [r for r in reports if not r.fatal and r not in self.notes]
         failure = failed_launch(reply)
         if failure is not None:
             # After an error the context may be lost: nothing more is asked of this process.
@@ -261,9 +273,20 @@ class WorkerSession:
             "stream": offset["stream"],
             "workspace": offset["workspace"],
             "workspace_bytes": offset["workspace_bytes"],
+            "poison": self.poison,
+            "tensors": {
+                tensor.name: (
+                    layout.offsets[tensor.name],
+                    tensor.nbytes,
+                    tensor.dtype.itemsize,
+                )
+                for tensor in layout.case.tensors
+            },
             "environment": {
                 "CUTEGEN_EMU_ORDER": schedule,
                 "CUTEGEN_EMU_SEED": str(self._launches),
+                "CUTEGEN_EMU_POISON": str(self.poison),
+                "CUTEGEN_EMU_WATCH": str(int(small_enough_to_watch(layout.case))),
             }
             if self.emulated
             else {},
@@ -276,14 +299,23 @@ class WorkerSession:
 
 
 def small_enough_to_emulate(case: Case) -> bool:
-    """Whether the emulator can run a case in seconds.
+    """Whether the emulator can run a case in seconds."""
+    elements, operations = _work(case)
+    return elements <= _EMULATED_ELEMENTS and operations <= _EMULATED_OPERATIONS
 
-    Multiplications are bounded by every output element times the widest extent.
-    """
+
+def small_enough_to_watch(case: Case) -> bool:
+    """Whether that is so with every access watched, which takes about ten times as long."""
+    elements, operations = _work(case)
+    return elements <= _WATCHED_ELEMENTS and operations <= _WATCHED_OPERATIONS
+
+
+def _work(case: Case) -> tuple[int, int]:
+    """Elements, and multiplications at most: every output element times the widest extent."""
     elements = sum(tensor.numel for tensor in case.tensors)
     outputs = sum(tensor.numel for tensor in case.of("output"))
     widest = max((extent for tensor in case.tensors for extent in tensor.shape), default=1)
-    return elements <= _EMULATED_ELEMENTS and outputs * widest <= _EMULATED_OPERATIONS
+    return elements, outputs * widest
 
 
 def arena_bytes(cases: Iterable[Case]) -> int:

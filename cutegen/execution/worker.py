@@ -24,8 +24,8 @@ from cutegen.execution.serving import Message, confine, serve
 from cutegen.execution.timed_launches import LaunchRefusedError, TimedLaunches
 
 _WORKSPACE_GUARD = 1 << 16
-_WORKSPACE_POISON = 0xFF  # NaN in every floating type
 _GUARD_BYTE = 0xA7
+_WORKSPACE_ELEMENT = 2  # its types are the candidate's own: from halves upwards
 
 
 class _Worker:
@@ -58,6 +58,13 @@ class _Worker:
         self._prepare(request)
         self._used = request["used"]
         self._device.before(self._used)
+        tensors = {
+            name: (self._base + at, nbytes, element)
+            for name, (at, nbytes, element) in request["tensors"].items()
+        }
+        if self._workspace[1]:
+            tensors["the workspace"] = (*self._workspace, _WORKSPACE_ELEMENT)
+        self._device.announce(self._library, tensors)
         began = time.perf_counter()
         reply = self._run()
         reply["seconds"] = time.perf_counter() - began
@@ -126,7 +133,7 @@ class _Worker:
             base = self._workspaces[nbytes]
             self._device.fill(base, _GUARD_BYTE, nbytes + 2 * _WORKSPACE_GUARD)
             self._workspace = (base + _WORKSPACE_GUARD, nbytes)
-            self._device.fill(self._workspace[0], _WORKSPACE_POISON, nbytes)
+            self._device.fill(self._workspace[0], request["poison"], nbytes)
             _put(packed, request["workspace"], self._workspace[0])
             _put(packed, request["workspace_bytes"], nbytes)
             self._arguments = ctypes.create_string_buffer(bytes(packed), len(packed))

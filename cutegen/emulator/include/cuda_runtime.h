@@ -8,7 +8,6 @@
 #include <cutegen_emulator/errors.hpp>
 #include <cutegen_emulator/fiber.hpp>
 #include <cutegen_emulator/machine.hpp>
-#include <cutegen_emulator/alignment.hpp>
 #include <cutegen_emulator/launch.hpp>
 #include <cutegen_emulator/shared.hpp>
 #include <cutegen_emulator/barrier.hpp>

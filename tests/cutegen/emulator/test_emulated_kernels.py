@@ -14,6 +14,7 @@ import pytest
 
 from cutegen.status import Status
 from cutegen.toolchain.emulated import EmulatorToolchain
+from cutegen.toolchain.places import name_places
 from cutegen.toolchain.protocol import BuildRequest
 
 RNG = np.random.default_rng(3)
@@ -81,7 +82,8 @@ class Emulated:
         )
         lines = done.stdout.split("\n")[:-1]
         assert done.returncode == 0, done.stderr
-        records = [record.split("\x1f") for record in lines[-1].split("\x1e") if record]
+        report = name_places(lines[-1], self.library)
+        records = [record.split("\x1f") for record in report.split("\x1e") if record]
         return Outcome(*map(int, lines[-2].split()), done.stderr, lines[:-2], records)
 
 
@@ -109,10 +111,14 @@ class Args(ctypes.Structure):
         *((f, ctypes.c_void_p) for f in ("a", "b", "out", "stream")),
     ]
 lib = ctypes.CDLL(library)
-memory = [ctypes.create_string_buffer(1 << 16) for _ in "abo"]
-aligned = [ctypes.addressof(m) + 256 & ~255 for m in memory]
+memory = ctypes.create_string_buffer(1 << 19)
 args = Args(name=name.encode(), **({"grid": 1, "block": 32, "n": 0} | sizes))
-args.a, args.b, args.out = aligned
+word = ctypes.c_size_t
+lib.cutegen_emulator_device_memory(memory, word(1 << 19))
+for i, tensor in enumerate(("a", "b", "out"), 1):
+    address = ctypes.addressof(memory) + (i << 17) & ~255
+    setattr(args, tensor, address)
+    lib.cutegen_emulator_tensor(tensor.encode(), word(address), word(1 << 16), word(4))
 code = lib.cutegen_launch(ctypes.byref(args))
 ctypes.CDLL(None).fflush(None)
 print(code, lib.cutegen_emulator_synchronize())
@@ -146,10 +152,17 @@ def cute_simt(build: Callable[[str], Emulated]) -> Emulated:
     return build("cute_simt")
 
 
-@pytest.fixture(params=["fifo", "reverse", "random"])
+@pytest.fixture(scope="session")
+def watched(build: Callable[[str], Emulated]) -> Emulated:
+    return build("watched")
+
+
+@pytest.fixture(params=["fifo", "reverse", "random", "watched"])
 def order(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Every order of threads in turn; a right kernel is right in all of them."""
-    monkeypatch.setenv("CUTEGEN_EMU_ORDER", request.param)
+    """Every order of threads in turn; a right kernel is right in all of them, and watched."""
+    watched = request.param == "watched"
+    monkeypatch.setenv("CUTEGEN_EMU_ORDER", "random" if watched else request.param)
+    monkeypatch.setenv("CUTEGEN_EMU_WATCH", str(int(watched)))
     monkeypatch.setenv("CUTEGEN_EMU_SEED", "11")
     return str(request.param)
 
@@ -304,7 +317,11 @@ class Expected(NamedTuple):
     ("name", "sizes", "expected"),
     [
         ("overrun", {}, Expected(ILLEGAL_ADDRESS, "OUT_OF_BOUNDS", "memory array of 120 bytes")),
-        ("misaligned", {}, Expected(MISALIGNED, "MISALIGNED", "a multiple of 4 bytes, not of 16")),
+        (
+            "misaligned",
+            {},
+            Expected(MISALIGNED, "MISALIGNED", "writes 16 bytes at an address that is", "out + 1"),
+        ),
         ("too_much_static", {"n": 8}, Expected(INVALID_IMAGE, "SMEM_LIMIT", "exceed the 227 KiB")),
         ("too_wide", {}, Expected(OUT_OF_RESOURCES, "LAUNCH_ERROR", "__launch_bounds__")),
         (
@@ -386,3 +403,72 @@ def test_launches_that_a_driver_refuses(simt: Emulated, sizes: dict[str, int], c
 @pytest.mark.parametrize(("nbytes", "code"), [(227 << 10, 0), ((227 << 10) + 1, INVALID_VALUE)])
 def test_more_than_48_kib_needs_the_attribute(simt: Emulated, nbytes: int, code: int) -> None:
     assert simt.apart("idle_with_permission", n=nbytes).code == code
+
+
+class TestWatched:
+    """Every access is watched: what a GPU runs without a word is a fault with its line."""
+
+    @pytest.fixture(autouse=True)
+    def _watch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CUTEGEN_EMU_WATCH", "1")
+
+    @pytest.mark.parametrize(
+        ("name", "sizes", "said"),
+        [
+            ("reads_past", {"n": 16384, "grid": 513}, "0 bytes past the end of a (65536 bytes)"),
+            ("selects_after_the_read", {}, "0 bytes past the end of a"),
+            ("writes_before", {}, "writes 4 bytes, 4 bytes before the start of out"),
+            ("far_away", {}, "11072 bytes before the start of b"),
+            ("through_null", {}, "through a null pointer"),
+            ("copies_too_much", {}, "across the end of a"),
+            ("reads_past_shared", {}, "past the end of a shared array of 128 bytes"),
+            ("far_past_shared", {}, "past the end of the dynamic shared memory of 128 bytes"),
+        ],
+    )
+    def test_out_of_bounds(
+        self, watched: Emulated, name: str, sizes: dict[str, int], said: str
+    ) -> None:
+        [(weight, status, _, summary)] = watched.apart(name, **sizes).reports
+        assert (weight, status) == ("fault", "OUT_OF_BOUNDS")
+        assert said in summary
+        assert re.search(r"\(thread \(\d+,0,0\) of block \(\d+,0,0\)\)", summary)
+        assert lines_of(watched, summary) == ["here"]
+
+    @pytest.mark.parametrize(
+        ("name", "sizes"),
+        [
+            ("no_barrier", {"block": 64}),
+            ("no_second_barrier", {"block": 64}),
+            ("no_syncwarp", {}),
+            ("blocks_write_one_place", {"grid": 2}),
+            ("reads_what_another_block_writes", {"grid": 2}),
+            ("sums_without_atomics", {}),
+        ],
+    )
+    def test_races(self, watched: Emulated, name: str, sizes: dict[str, int]) -> None:
+        *_, (weight, status, _, summary) = watched.apart(name, **sizes).reports
+        assert (weight, status) == ("fault", "RACE")
+        assert sorted(set(" ".join(lines_of(watched, summary)).split())) == ["here", "there"]
+        assert watched.apart(name, **sizes).reports[-1][3] == summary
+
+    def test_a_read_of_unwritten_shared_memory_is_noted(self, watched: Emulated) -> None:
+        outcome = watched.apart("unwritten")
+        assert outcome.code == 0
+        [(weight, status, _, summary)] = outcome.reports
+        assert (weight, status) == ("note", "UNINITIALIZED")
+        assert lines_of(watched, summary) == ["here"]
+
+    @pytest.mark.parametrize(
+        "name",
+        ["all_write_the_same", "in_step", "shuffles_order", "last_block_sums", "waits_on_volatile"],
+    )
+    def test_what_is_right_is_not_suspected(self, watched: Emulated, name: str) -> None:
+        block = 32 if name == "in_step" else 64
+        outcome = watched.apart(name, block=block, grid=3)
+        assert (outcome.code, outcome.reports) == (0, [])
+
+
+def lines_of(unit: Emulated, summary: str) -> list[str]:
+    """The comments of the lines that a text names."""
+    lines = (line_of_candidate(unit, int(n)) for n in re.findall(r"line (\d+)", summary))
+    return [line.partition("// ")[2] for line in lines]

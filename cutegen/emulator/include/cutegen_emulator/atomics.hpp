@@ -8,7 +8,7 @@ namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
 // A loop over an atomic is how kernels wait for each other.
 inline void breathe(char const* what, int line) {
-  if (machine && machine->on_fiber()) machine->breathe(what, line);
+  if (machine && machine->on_fiber()) machine->breathe({what, line});
 }
 
 // A new value may end the wait of other threads, of this block or of another.

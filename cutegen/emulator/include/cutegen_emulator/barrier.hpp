@@ -28,7 +28,7 @@ inline void __threadfence_block() { std::atomic_thread_fence(std::memory_order_s
 inline void __threadfence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 inline void __nanosleep(unsigned, int line = __builtin_LINE()) {
-  cutegen_emu::machine->rest("a loop with __nanosleep", line);
+  cutegen_emu::machine->rest({"a loop with __nanosleep", line});
 }
 
 [[noreturn]] inline void __trap(int line = __builtin_LINE()) {

@@ -15,6 +15,7 @@ inline void Machine::release_barrier(int rank) {
                                  ": a barrier does not miss them since sm_70, older GPUs hang");
   }
   progressed();
+  if (watcher) checking::block_met(*watcher, rank);
   block.predicate_sum = block.at_barrier = block.barrier_line = 0;
   bool const backwards = launch_->order == Order::kReverse;
   for (int i = 0; i < threads_; ++i) {

@@ -53,10 +53,11 @@ inline void Machine::report_deadlock() {
       ++same;
     }
     waiting += same;
-    text += '\x1f' + std::to_string(same) + (same == 1 ? " waits" : " wait") + " at line " +
-            std::to_string(fiber.parking.line) + " in " + fiber.parking.what + ", first " +
-            where(int(f));
-    if (fiber.parking.describe) text += ": " + fiber.parking.describe(fiber.parking.subject);
+    Parking const& parking = fiber.parking;
+    text += '\x1f' + std::to_string(same) + (same == 1 ? " waits" : " wait") +
+            (parking.line ? " at line " + std::to_string(parking.line) : "") + " in " +
+            parking.what + ", first " + where(int(f));
+    if (parking.describe) text += ": " + parking.describe(parking.subject);
   }
   bool const diverged = warps_diverge();
   report("fault", diverged ? Fault::kDivergence : Fault::kDeadlock, launch_->kernel,
@@ -76,10 +77,13 @@ inline void Machine::fail(cudaError_t error, std::string const& why, int line) {
 }
 
 inline void Machine::fail(Fault fault, cudaError_t error, std::string const& why, int line) {
+  give_up(fault, error,
+          (line ? "line " + std::to_string(line) + ": " : "") + why + " (" + where(current_) + ")");
+}
+
+inline void Machine::give_up(Fault fault, cudaError_t error, std::string const& text) {
   if (!launch_->failed.exchange(true)) {
-    report("fault", fault, launch_->kernel,
-           (line ? "line " + std::to_string(line) + ": " : "") + why + " (" + where(current_) +
-               ")");
+    report("fault", fault, launch_->kernel, text);
     record_sticky(error);
   }
   suspend();  // for ever: the block is given up

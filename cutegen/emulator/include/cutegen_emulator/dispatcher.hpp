@@ -55,9 +55,12 @@ class Dispatcher {
   }
 
   void run() {
+    if (launch_.watched) checking::begin_launch();
     launch_.dispatcher = this;
     launch_.run_more_blocks = [](void* self) { return static_cast<Dispatcher*>(self)->more(); };
-    unsigned const workers = unsigned(std::min<uint64_t>(worker_count(), clusters_));
+    // The shadow of memory has no locks, and reports come in one order.
+    unsigned const most = launch_.watched ? 1 : worker_count();
+    unsigned const workers = unsigned(std::min<uint64_t>(most, clusters_));
     while (helpers_.size() + 1 < workers && start_helper()) {
     }
     own_machine();
@@ -93,7 +96,7 @@ class Dispatcher {
     size_t const fibers = size_t(launch_.block.x) * launch_.block.y * launch_.block.z *
                           launch_.cluster.x * launch_.cluster.y * launch_.cluster.z;
     size_t const most = std::min<size_t>(kMultiprocessors, kStackBytes / StackPool::kBytes / fibers);
-    if (size_t(launch_.running) >= most || kChecked || !start_helper()) {
+    if (size_t(launch_.running) >= most || launch_.watched || !start_helper()) {
       return MoreBlocks::kTooMany;
     }
     return MoreBlocks::kStarted;

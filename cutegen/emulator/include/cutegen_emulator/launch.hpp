@@ -104,7 +104,8 @@ class Launch {
     if (refused != cudaSuccess) return record(refused);
     LaunchState state{kernel_, grid_, block_,  cluster_,
                       smem_,   enter, closure, order_from_environment(),
-                      seed_from_environment(), poison_from_environment()};
+                      seed_from_environment(), poison_from_environment(),
+                      watching_from_environment()};
     Dispatcher(state).run();
     return cudaError_t(sticky_error.load());
   }

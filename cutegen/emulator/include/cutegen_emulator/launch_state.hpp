@@ -24,13 +24,6 @@ constexpr size_t kSmemOptIn = 227 << 10;
 constexpr size_t kSmemDefault = 48 << 10;
 constexpr int kMultiprocessors = 132;  // an H100 or H200
 
-// Whether this is the build that watches every access; see checking.hpp.
-#ifdef CUTEGEN_EMU_CHECKED
-constexpr bool kChecked = true;
-#else
-constexpr bool kChecked = false;
-#endif
-
 enum class Order { kFifo, kReverse, kRandom };
 
 // A small generator, good enough to shuffle threads (xorshift64*).
@@ -66,6 +59,7 @@ struct LaunchState {
   Order order;
   uint64_t seed;
   uint8_t poison;  // the bytes of what nobody has written
+  bool watched;    // every access is; see checking.hpp
   MoreBlocks (*run_more_blocks)(void* dispatcher) = nullptr;
   void* dispatcher = nullptr;
   std::atomic<bool> failed{false};

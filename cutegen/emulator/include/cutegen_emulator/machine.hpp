@@ -8,6 +8,7 @@
 //   machine->wake(fiber);                                                // machine->current()
 #pragma once
 
+#include <cutegen_emulator/checking.hpp>
 #include <cutegen_emulator/fiber.hpp>
 #include <cutegen_emulator/fiber_state.hpp>
 
@@ -27,13 +28,14 @@ class Machine {
   uint32_t active_mask(int line);
   void park(Parking const& parking);
   void yield();
-  void breathe(char const* what, int line);  // once a turn of what may be a loop that waits
-  void rest(char const* what, int line);     // the same, and others run at once
+  void breathe(Parking const& loop);  // once a turn of what may be a loop that waits
+  void rest(Parking const& loop);     // the same, and others run at once
   void progressed();  // somebody's wait may have ended
   // Gives the launch up. `why` may go on in further lines, after \x1f. A fault that no line
   // number belongs to yet may say so: `0` leaves it out.
   [[noreturn]] void fail(cudaError_t error, std::string const& why, int line = 0);
   [[noreturn]] void fail(Fault fault, cudaError_t error, std::string const& why, int line = 0);
+  [[noreturn]] void give_up(Fault fault, cudaError_t error, std::string const& text);
   // Something odd that may be harmless: the executor decides by what comes of it.
   void note(Fault fault, std::string const& what);
 
@@ -74,6 +76,8 @@ class Machine {
   // Counts the clusters that this machine has begun: state of an older one is stale.
   uint64_t generation() const { return generation_; }
   std::string where(int fiber) const;
+
+  checking::Watcher* watcher = nullptr;  // while a launch is watched
 
  private:
   friend void fiber_main();

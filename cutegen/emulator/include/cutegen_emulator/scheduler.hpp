@@ -66,6 +66,8 @@ inline void Machine::begin_cluster(uint3 place, uint64_t linear) {
   active_ = 0;
   blockIdx = blocks_[0].index;
   int const all = block_count() * stride_;
+  watcher = launch_->watched ? checking::watcher_of(*this) : nullptr;
+  if (watcher) checking::begin_cluster(*watcher);
   bool const backwards = launch_->order == Order::kReverse;
   for (int i = 0; i < all; ++i) {
     int const fiber = backwards ? all - 1 - i : i;
@@ -81,6 +83,7 @@ inline void Machine::run_cluster(uint3 place, uint64_t linear) {
     if (alive_ == 0 || failed()) break;
     if (!release_stalled() && !launch_->failed.exchange(true)) report_deadlock();
   }
+  if (watcher) checking::end_cluster(*watcher);
   progressed();
   --launch_->running;
   launch_->progress.fetch_add(1, std::memory_order_relaxed);
@@ -187,6 +190,7 @@ inline void Machine::park(Parking const& parking) {
 inline void Machine::run_here() {
   reap();
   for (;;) {
+    if (watcher) checking::begin_thread(*watcher);
     launch_->enter(launch_->closure);
     retire();
     char*& stack = fibers_[current_].stack;

@@ -6,13 +6,18 @@
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
 inline unsigned worker_count() {
-  if (kChecked) return 1;  // the shadow of memory has no locks, and reports come in one order
   if (char const* text = getenv("CUTEGEN_EMU_THREADS")) {
     int const n = atoi(text);
     if (n > 0) return unsigned(n);
   }
   // More would only cost stacks: 1024 of them for every OS thread.
   return std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+}
+
+// Whether every access of the kernels is watched.
+inline bool watching_from_environment() {
+  char const* text = getenv("CUTEGEN_EMU_WATCH");
+  return text && !strcmp(text, "1");
 }
 
 inline Order order_from_environment() {

@@ -11,15 +11,15 @@ inline constexpr unsigned kSpinsOfNoDoubt = 1 << 16;
 inline constexpr auto kPatience = std::chrono::milliseconds(500);
 
 // Every atomic operation comes here, as each may be one of a loop.
-inline void Machine::breathe(char const* what, int line) {
-  if (++spins_ % kSpinsPerTurn == 0) rest(what, line);
+inline void Machine::breathe(Parking const& loop) {
+  if (++spins_ % kSpinsPerTurn == 0) rest(loop);
 }
 
-inline void Machine::rest(char const* what, int line) {
+inline void Machine::rest(Parking const& loop) {
   int const fiber = current_;
   make_ready(fiber);
   fibers_[fiber].wait = Wait::kSpinning;
-  fibers_[fiber].parking = {what, line};
+  fibers_[fiber].parking = loop;
   suspend();
   if (++spins_ > kSpinsOfNoDoubt) look_for_livelock();
   fibers_[fiber].wait = Wait::kNothing;

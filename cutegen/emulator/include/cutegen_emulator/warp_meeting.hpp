@@ -21,7 +21,12 @@ inline bool Machine::try_meeting(int warp_index, uint32_t mask, int caller) {
   }
   if (first.visit.what == kActiveMask) return false;  // that one waits for a stall
   WarpMeeting meeting{lanes, group, first.parking.line, launch_};
-  if (first.visit.evaluate) first.visit.evaluate(meeting);
+  // What the lanes bring was written before; what they take may be used after.
+  if (watcher) checking::warp_met(*watcher, warp_index, group);
+  if (first.visit.evaluate) {
+    first.visit.evaluate(meeting);
+    if (watcher) checking::warp_met(*watcher, warp_index, group);
+  }
   warp.waiting &= ~group;
   progressed();
   for (uint32_t rest = group; rest; rest &= rest - 1) {

@@ -12,9 +12,9 @@ inline constexpr int kRankShift = 24;
 // The rank of the block whose window holds these bytes, or -1.
 inline int owner_of(void const* address, size_t bytes = 1) {
   int const own = machine->block_rank();
-  if (machine->block(own).shared->holds(address, bytes)) return own;
+  if (machine->block(own).shared->in_use(address, bytes)) return own;
   for (int rank = 0; rank < machine->block_count(); ++rank) {
-    if (machine->block(rank).shared->holds(address, bytes)) return rank;
+    if (machine->block(rank).shared->in_use(address, bytes)) return rank;
   }
   return -1;
 }
