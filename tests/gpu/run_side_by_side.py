@@ -73,12 +73,13 @@ from torch.utils.cpp_extension import load_inline
 
 device = r"""
 #include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
 {headers}
 {device}
 torch::Tensor swish_forward(torch::Tensor x) {{
   auto out = torch::empty_like(x);
-  auto stream = at::cuda::getCurrentCUDAStream();
+  auto stream = c10::cuda::getCurrentCUDAStream();
   C10_CUDA_CHECK(launch_swish(x.data_ptr<float>(), out.data_ptr<float>(), x.numel(), stream));
   return out;
 }}
@@ -113,9 +114,7 @@ def timed(command: list[str], folder: Path, seconds: float) -> dict[str, Any]:
     """Wall clock of one command, and the last line of its standard output as JSON."""
     began = time.monotonic()
     with (folder / "stdout").open("w+b") as out, (folder / "stderr").open("w+b") as log:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=log, cwd=folder, start_new_session=True
-        )
+        process = subprocess.Popen(command, stdout=out, stderr=log, start_new_session=True)
         try:
             status = process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -140,7 +139,7 @@ def ours(headers: str, device: str, reference: Path, seconds: float) -> dict[str
         (folder / "swish.cu").write_text(source, encoding="utf-8")
         answer = timed(
             [
-                *(sys.executable, "-m", "cutegen", "evaluate", "swish.cu"),
+                *(sys.executable, "-m", "cutegen", "evaluate", str(folder / "swish.cu")),
                 *("--spec", str(reference), "--executor", "cuda", "--json"),
             ],
             folder,
@@ -170,7 +169,7 @@ def peer(
         answer = timed(
             [
                 *(sys.executable, str(HERE / "side_by_side_peer.py"), str(repository)),
-                *(str(reference), "swish.py", str(folder / "build")),
+                *(str(reference), str(folder / "swish.py"), str(folder / "build")),
             ],
             folder,
             seconds,
