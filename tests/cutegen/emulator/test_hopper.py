@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from test_emulated_kernels import (
     Array,
@@ -19,6 +20,16 @@ __all__ = ["build", "order"]
 @pytest.fixture(scope="session")
 def copies(build: Callable[[str], Emulated]) -> Emulated:
     return build("hopper_copies")
+
+
+@pytest.fixture(scope="session")
+def products(build: Callable[[str], Emulated]) -> Emulated:
+    return build("hopper_wgmma")
+
+
+@pytest.fixture(scope="session")
+def pipelined(build: Callable[[str], Emulated]) -> Emulated:
+    return build("hopper_gemm")
 
 
 def aligned(values: Array) -> Array:
@@ -119,3 +130,92 @@ def test_a_missing_wait_shows_as_copies_come_late(
     assert copies(name, out, a, m=32, n=32, block=32) == 0
     right = a if name == "load_unwaited" else np.arange(32)[:, None] * 1000 + np.arange(32)
     assert not np.array_equal(out, right)
+
+
+def small_integers(*shape: int) -> Array:
+    """Values that every type has, and whose products add up without rounding."""
+    return np.random.default_rng(1).integers(-4, 5, shape).astype(np.float32)
+
+
+class TestProducts:
+    @pytest.mark.parametrize(
+        ("name", "k"),
+        [
+            *((f"kk_{swizzle}", 64) for swizzle in ("plain", "32", "64", "128")),
+            *((f"mm_{swizzle}", 64) for swizzle in ("plain", "64", "128")),
+            ("km_64_32", 64),
+            ("registers", 64),
+            ("negated_half", 64),
+            ("bf16", 64),
+            ("tf32", 32),
+            ("s8", 128),
+            ("float8", 128),
+        ],
+    )
+    def test_types_majors_and_swizzles(self, products: Emulated, name: str, k: int) -> None:
+        a, b, out = small_integers(128, k), small_integers(64, k), filled(np.nan, 128, 64)
+        assert products(name, out, a, b) == 0
+        np.testing.assert_array_equal(out, 3 - a @ b.T if name == "negated_half" else a @ b.T)
+
+    def test_operands_are_rounded_as_their_type_and_sums_as_floats(
+        self, products: Emulated
+    ) -> None:
+        a, b, out = normal(128, 64), normal(64, 64), filled(np.nan, 128, 64)
+        assert products("kk_128", out, a, b) == 0
+        exact = a.astype(np.float16).astype(np.float64) @ b.astype(np.float16).astype(np.float64).T
+        np.testing.assert_allclose(out, exact, atol=2e-6 * np.abs(exact).max())
+
+    def test_accumulators_are_poison_until_they_are_waited_for(self, products: Emulated) -> None:
+        a, b, out = small_integers(128, 64), small_integers(64, 64), filled(0, 128, 64)
+        assert products("unwaited", out, a, b) == 0
+        assert np.isnan(out).all()
+
+
+def halves(rng: np.random.Generator, *shape: int) -> npt.NDArray[np.float16]:
+    values = aligned(np.empty((shape[0], shape[1] // 2), np.float32)).view(np.float16)
+    values[...] = rng.standard_normal(shape)
+    return values
+
+
+@pytest.mark.usefixtures("order")
+class TestPipelinedGemm:
+    @pytest.mark.parametrize(("m", "n", "k"), [(256, 64, 64), (256, 128, 512), (512, 72, 200)])
+    def test_clusters_tma_and_wgmma_together(
+        self, pipelined: Emulated, m: int, n: int, k: int
+    ) -> None:
+        rng = np.random.default_rng(k)
+        a, b, out = halves(rng, m, k), halves(rng, n, k), filled(np.nan, m, n)
+        assert pipelined("pair", out, a, b, m=m, n=n, k=k) == 0
+        exact = a.astype(np.float64) @ b.astype(np.float64).T
+        np.testing.assert_allclose(out, exact, atol=2e-6 * np.abs(exact).max())
+
+    @pytest.mark.parametrize(
+        ("name", "words", "marks"),
+        [
+            ("no_release", "lacks 4 of 4 arrivals", ["// ACQUIRES", "// WAITS"]),
+            ("too_few_bytes", "lacks 0 of 1 arrivals and 16 bytes", ["// WAITS"]),
+        ],
+    )
+    def test_a_pipeline_that_starves_says_who_waits_where(
+        self, pipelined: Emulated, name: str, words: str, marks: list[str]
+    ) -> None:
+        outcome = pipelined.apart(name, m=256, n=64, k=512)
+        assert outcome.later != 0
+        ((_, status, _, summary, *waiting),) = outcome.reports
+        assert status == "DEADLOCK"
+        assert "768 threads wait" in summary
+        assert words in "\n".join(waiting)
+        lines = [int(text.split(" at line ")[1].split(" ")[0]) for text in waiting]
+        found = "\n".join(line_of_candidate(pipelined, line) for line in lines)
+        assert all(mark in found for mark in marks)
+
+
+def test_a_buffer_that_is_released_early_is_overwritten(
+    pipelined: Emulated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUTEGEN_EMU_ORDER", "fifo")
+    rng = np.random.default_rng(1)
+    a, b, out = halves(rng, 256, 512), halves(rng, 64, 512), filled(np.nan, 256, 64)
+    assert pipelined("early_release", out, a, b, m=256, n=64, k=512) == 0
+    exact = a.astype(np.float64) @ b.astype(np.float64).T
+    assert np.abs(out - exact).max() > 1

@@ -32,3 +32,13 @@ inline size_t __cvta_generic_to_shared(void const* address) {
 inline void* __cvta_shared_to_generic(size_t address, int line = __builtin_LINE()) {
   return cutegen_emu::from_shared_address(uint32_t(address), "__cvta_shared_to_generic", line);
 }
+
+namespace cutegen_emu __attribute__((visibility("hidden"))) {
+
+[[noreturn]] inline void stop_at_breakpoint() {
+  machine->fail(cudaErrorLaunchFailure,
+                "a pipeline of CUTLASS found its parameters or its use wrong (a breakpoint)",
+                caller_line());
+}
+
+}  // namespace cutegen_emu

@@ -15,11 +15,14 @@ inline void mirror(uint64_t const* word, TransactionBarrier const& barrier) {
   *const_cast<uint64_t*>(word) = word_of(barrier);
 }
 
+inline std::string origin_of(TransactionBarrier const& barrier) {
+  return barrier.line ? " initialised at line " + std::to_string(barrier.line) : std::string();
+}
+
 inline std::string describe_mbarrier(void const* subject) {
   TransactionBarrier const& b =
       Asynchronous::now().barriers[static_cast<uint64_t const*>(subject)];
-  return "the barrier initialised at line " + std::to_string(b.line) + " is in phase " +
-         std::to_string(b.phase & 1) + ", and lacks " + std::to_string(b.pending) + " of " +
+  return "the barrier" + origin_of(b) + " is in phase " + std::to_string(b.phase & 1) + ", and lacks " + std::to_string(b.pending) + " of " +
          std::to_string(b.expected) + " arrivals" +
          (b.bytes > 0   ? " and " + std::to_string(b.bytes) + " bytes"
           : b.bytes < 0 ? "; " + std::to_string(-b.bytes) + " bytes more than expected have come"
@@ -47,7 +50,7 @@ inline TransactionBarrier& require_mbarrier(uint64_t const* word, char const* wh
   auto const found = barriers.find(word);
   if (found == barriers.end()) {
     machine->fail(Fault::kUninitialized, cudaErrorLaunchFailure,
-                  std::string(what) + " of a barrier that nobody has initialised, or not yet: "
+                  std::string(what) + ": nobody has initialised the barrier, or not yet: "
                   "after the initialisation the threads of the block (of the cluster) must wait "
                   "for each other",
                   line);
@@ -55,8 +58,8 @@ inline TransactionBarrier& require_mbarrier(uint64_t const* word, char const* wh
   checking::Unwatched own;
   if (*word != word_of(found->second)) {
     machine->fail(Fault::kRace, cudaErrorLaunchFailure,
-                  std::string(what) + " of a barrier that has been overwritten; it was initialised "
-                  "at line " + std::to_string(found->second.line),
+                  std::string(what) + " of a barrier" + origin_of(found->second) +
+                      " that has been overwritten",
                   line);
   }
   return found->second;
@@ -99,7 +102,7 @@ inline void complete_bytes(uint64_t const* word, TransactionBarrier& barrier, ui
 inline void arrive(uint64_t const* word, uint32_t bytes, char const* what, int line) {
   TransactionBarrier& barrier = require_mbarrier(word, what, line);
   if (barrier.pending == 0) {
-    machine->fail(cudaErrorLaunchFailure,
+    machine->fail(Fault::kRace, cudaErrorLaunchFailure,
                   std::string(what) + ": more threads arrive than the barrier expects in a phase; " +
                       describe_mbarrier(word),
                   line);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cutegen_emulator/hopper/operands.hpp>
+#include <cutegen_emulator/warp.hpp>
 
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
@@ -18,8 +19,10 @@ inline Warpgroup& own_warpgroup(char const* what, int line) {
       .warpgroups[machine->block_rank() * Warpgroup::kMost + thread / Warpgroup::kThreads];
 }
 
+// The lanes of a warp do this together: none may be so late that it misses a phase of a barrier.
 inline void fence_warpgroup(int line) {
   own_warpgroup("warpgroup_arrive", line);
+  meet("warpgroup_arrive", nullptr, ~0u, 0, line);
   Asynchronous::now().products[machine->current()].fenced = true;
 }
 
