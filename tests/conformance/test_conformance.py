@@ -12,7 +12,7 @@ from cutegen.status import Status
 from cutegen.toolchain.emulated import EmulatorToolchain
 from cutegen.toolchain.protocol import BuildResult
 
-AWAITING_ATOMS = {"mma", "cp_async"}
+AWAITING_ATOMS = {"mma", "cp_async", "warp_specialized"}
 
 
 def kernels(unit: str) -> list[Block]:
