@@ -12,18 +12,22 @@ from cutegen.emulator.error import EmulationError
 from cutegen.emulator.tokens import Kind, Token, line_of
 
 _ON_A_GPU = "judge this candidate with `--executor cuda`"
-_SIMT = f"use CuTe's universal copy and UniversalFMA, or {_ON_A_GPU}"
+_SIMT = f"use the atoms of SM80 (or of SM90: TMA, wgmma), or {_ON_A_GPU}"
 _SHIMS = Path(__file__).parent / "include"
 
 _WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), what, advice)
     for pattern, what, advice in (
         (
-            r"SM(1\d\d|[5-8]\d)(_\w+)?|SM90_\w*(SPARSE|IM2COL)\w*",
+            r"SM1\d\d(_\w+)?|SM90_\w*(SPARSE|IM2COL)\w*",
             "architecture-specific atoms",
             _SIMT,
         ),
-        (r"cp_async_(?!fence$|wait$)\w+|cpasync_\w+|__pipeline_\w+", "asynchronous copies", _SIMT),
+        (
+            r"__pipeline_\w+|cp_async_bulk_\w+",
+            "asynchronous copies by CUDA's own functions",
+            f"use cute's SM80_CP_ASYNC_* atoms, cp_async_fence and cp_async_wait, or {_ON_A_GPU}",
+        ),
         (r"wmma|nvcuda", "the WMMA interface", _SIMT),
         (
             r"__mbarrier_\w+",

@@ -13,6 +13,7 @@ from cutegen.emulator.error import EmulationError
 from cutegen.emulator.kernels import Kernel, find_kernels
 from cutegen.emulator.launches import launch_edits
 from cutegen.emulator.mentions import mention_edits
+from cutegen.emulator.products import product_edits
 from cutegen.emulator.refusals import refuse_unsupported
 from cutegen.emulator.scopes import inside_functions
 from cutegen.emulator.tokens import Kind, Token, line_of, tokenize
@@ -43,6 +44,7 @@ def rewrite(source: str) -> str:
     edits = [
         *_word_edits(tokens),
         *_bound_edits(tokens, kernels),
+        *product_edits(source, tokens),
         *shared_edits(source, tokens, inside_functions(tokens)),
         *launch_edits(source, tokens, kernels),
         *mention_edits(source, tokens, kernels),

@@ -10,4 +10,6 @@
 #include <cutlass/cluster_launch.hpp>
 #include <cutlass/pipeline/pipeline.hpp>
 
+#include <cutegen_emulator/atoms/cute_products.hpp>
+
 #endif

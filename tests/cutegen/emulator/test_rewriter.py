@@ -82,10 +82,10 @@ def test_any_text_is_rewritten_or_refused_with_its_lines(text: str) -> None:
     ("line", "what"),
     [
         ('asm("mov.u32 %0, 1;" : "=r"(x));', "inline PTX"),
-        ("using Atom = SM80_16x8x16_F32F16F16F32_TN;", "architecture-specific atoms"),
+        ("using Atom = SM100_MMA_F16BF16_SS<A>;", "architecture-specific atoms"),
         ("using Atom = SM100_TMEM_LOAD_32dp32b1x;", "architecture-specific atoms"),
         ("using Atom = GMMA::SPARSE::SM90_GMMA_SPARSE_F16;", "architecture-specific atoms"),
-        ("cp_async_bulk_wait<0>();", "asynchronous copies"),
+        ("cp_async_bulk_wait<0>();", "asynchronous copies by"),
         ("#include <cooperative_groups.h>", "<cooperative_groups.h>"),
         ("#include <cub/cub.cuh>", "<cub/cub.cuh>"),
         ("#include <cuda/barrier>", "<cuda/barrier>"),

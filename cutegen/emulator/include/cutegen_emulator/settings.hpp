@@ -36,6 +36,20 @@ inline uint64_t seed_from_environment() {
   return text ? strtoull(text, nullptr, 10) : 0;
 }
 
+// When a cp.async that is under way is made; see atoms/async_copies.hpp.
+enum class CopyTime { kLate, kNow, kRandom };
+
+inline CopyTime copy_time_from_environment() {
+  char const* text = getenv("CUTEGEN_EMU_CPASYNC");
+  if (!text || !*text || !strcmp(text, "late")) return CopyTime::kLate;
+  if (!strcmp(text, "now")) return CopyTime::kNow;
+  if (!strcmp(text, "random")) return CopyTime::kRandom;
+  fprintf(stderr,
+          "cutegen emulator: CUTEGEN_EMU_CPASYNC=%s is none of late, now, random; using late\n",
+          text);
+  return CopyTime::kLate;
+}
+
 // The byte that memory holds which nobody has written: NaN in every floating type by default.
 inline uint8_t poison_from_environment() {
   char const* text = getenv("CUTEGEN_EMU_POISON");

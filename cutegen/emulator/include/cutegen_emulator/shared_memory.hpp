@@ -93,6 +93,15 @@ class SharedMemory {
     return false;
   }
 
+  // Whether a variable of namespace scope has them.
+  bool holds_global(void const* address, size_t bytes) const {
+    char const* at = static_cast<char const*>(address);
+    for (auto const& global : globals_) {
+      if (at >= global.first && at + bytes <= global.first + global.second) return true;
+    }
+    return false;
+  }
+
   // Where an address lies that no variable has, in words.
   std::string beside(uintptr_t address) const {
     Variable const* before = nullptr;

@@ -25,3 +25,4 @@
 #undef cpasync_barrier_arrive_noinc
 
 #include <cutegen_emulator/hopper/cutlass_barriers.hpp>
+#include <cutegen_emulator/atoms/async_arrival.hpp>
