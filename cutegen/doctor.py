@@ -10,6 +10,7 @@ import torch
 
 from cutegen.execution.cuda import CudaExecutor
 from cutegen.execution.protocol import EnvironmentUnfitError
+from cutegen.execution.sandbox_probe import probe
 from cutegen.frozen import Frozen
 from cutegen.measurement.self_test import SelfTest, SelfTestState, run_self_test
 from cutegen.measurement.telemetry import ReadingState, read_device
@@ -62,6 +63,7 @@ def examine(*, self_test: bool = False) -> Examination:
         _tool("nvcc", lambda: find_nvcc().describe(), without=Health.DEGRADED),
         _gpu(),
         _nvml(),
+        _sandbox(),
         _program(
             "ncu",
             "Nsight Compute is not on PATH: profiles use static facts (ptxas, occupancy, roofline)",
@@ -129,6 +131,39 @@ def _nvml() -> Finding:
         health=Health.OK,
         detail=f"driver {reading.driver}, SM clock {reading.sm_clock_mhz} MHz, "
         f"{reading.power_w} W, throttled by {', '.join(reading.throttle) or 'nothing'}",
+    )
+
+
+def _sandbox() -> Finding:
+    """What a worker is really kept from: one is closed off, and tries."""
+    try:
+        held = probe()
+    except (OSError, RuntimeError) as error:
+        return Finding(
+            part="sandbox",
+            health=Health.DEGRADED,
+            detail=f"a confined process cannot be started: {error}",
+            advice="set CUTEGEN_SANDBOX to the layers that work (memory,landlock,seccomp), or off",
+        )
+    layers = [
+        name
+        for name, there in (
+            (f"Landlock {held.landlock}", held.landlock),
+            ("system-call filter", held.seccomp),
+            ("memory limit", held.memory),
+        )
+        if there
+    ]
+    open_doors = [door for door, refused in held.refused.items() if not refused]
+    return Finding(
+        part="sandbox",
+        health=Health.DEGRADED if open_doors else Health.OK,
+        detail=f"{', '.join(layers) or 'process group and time limits only'}; refused: "
+        f"{', '.join(door for door in held.refused if door not in open_doors) or 'nothing'}",
+        advice=f"not refused here: {', '.join(open_doors)}; Linux 5.13 or newer on x86-64 refuses "
+        "them, so judge only candidates that you would run yourself"
+        if open_doors
+        else "",
     )
 
 

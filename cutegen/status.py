@@ -21,6 +21,7 @@ class Status(StrEnum):
     DIVERGENCE = "DIVERGENCE"  # threads stand at different barriers, or lanes are missing
     SMEM_LIMIT = "SMEM_LIMIT"  # more shared memory than the architecture has
     DID_NOT_RUN = "DID_NOT_RUN"
+    FORBIDDEN = "FORBIDDEN"  # the source uses what no kernel needs: files, threads
     CHEAT = "CHEAT"
     TOO_FAST_TO_BE_TRUE = "TOO_FAST_TO_BE_TRUE"
     TIMEOUT = "TIMEOUT"

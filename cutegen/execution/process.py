@@ -2,6 +2,8 @@
 
 import json
 import os
+import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,6 +15,7 @@ from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from select import select
+from tempfile import mkdtemp
 from typing import Any, Self
 
 import cutegen
@@ -127,6 +130,7 @@ class WorkerProcess:
             WorkerEndedError: The process did not come up.
             RuntimeError: It came up without its device; the message says why.
         """
+        self.folder = mkdtemp(prefix="cutegen-worker-")
         ours, theirs = socket.socketpair()
         read_log, write_log = os.pipe()
         limits = {
@@ -143,12 +147,14 @@ class WorkerProcess:
             "cudart": cudart,
             "device": device,
             "limits": limits,
+            "folder": self.folder,
         }
         # A candidate needs no site packages: their start-up hooks cost more than the worker.
-        environment = _environment()
+        environment = {**_environment(), "HOME": self.folder, "TMPDIR": self.folder}
         flags = ["-I", "-S"]
         if module != _CANDIDATE_WORKER:
             flags = ["-P"]
+            environment = _environment()
             environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         root = str(Path(cutegen.__file__).resolve().parents[1])
         try:
@@ -173,6 +179,7 @@ class WorkerProcess:
             os.close(write_log)
         self._channel = ours
         self._pending = b""
+        self._token = ""
         self._log = BoundedLog(read_log)
         self._text: str | None = None
         self._up = False
@@ -222,7 +229,9 @@ class WorkerProcess:
         Raises:
             WorkerEndedError: There is no reply, and the process group is gone.
         """
-        request = json.dumps({"op": operation, **fields}).encode() + b"\n"
+        # A reply that was not asked for in these words is the candidate's own.
+        self._token = secrets.token_hex(8)
+        request = json.dumps({"op": operation, "token": self._token, **fields}).encode() + b"\n"
         try:
             self._channel.settimeout(timeout_s)
             self._channel.sendall(request)
@@ -252,7 +261,12 @@ class WorkerProcess:
             reply = json.loads(line)
         except ValueError:
             reply = None
-        if not isinstance(reply, dict) or "error" not in reply:
+        if (
+            not isinstance(reply, dict)
+            or "error" not in reply
+            or reply.get("token") != self._token
+            or self._pending
+        ):
             self._kill()
             raise WorkerEndedError(Ending.GARBLED, operation, 0)
         return reply
@@ -280,6 +294,7 @@ class WorkerProcess:
             self._channel.close()
             self._kill()
             self._text = self._log.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
         return self._text
 
 

@@ -53,12 +53,13 @@ def serve(
     try:
         operations = start()
     except expected as error:
-        reply({"error": f"device: {error}"})
+        reply({"error": f"device: {error}", "token": ""})
         return
-    reply({"error": ""})
+    reply({"error": "", "token": ""})
     for line in stream:
         request = json.loads(line)
+        token = request.pop("token")
         try:
-            reply({"error": "", **operations[request["op"]](request)})
+            reply({"error": "", **operations[request["op"]](request), "token": token})
         except expected as error:
-            reply({"error": f"{type(error).__name__}: {error}"})
+            reply({"error": f"{type(error).__name__}: {error}", "token": token})

@@ -1,6 +1,7 @@
 """A candidate loaded in its worker process, with an arena that both sides map."""
 
 import base64
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +12,7 @@ from pydantic import JsonValue
 from torch import Tensor
 
 from cutegen.execution.address_space import space_for
+from cutegen.execution.confinement import LAYERS
 from cutegen.execution.failures import NOTHING_LAUNCHED, ended_worker, failed_launch
 from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespasses, view
 from cutegen.execution.process import WorkerEndedError, WorkerProcess
@@ -70,6 +72,11 @@ class WorkerSession:
         self.residuals_us: list[float] = []
         self.poison = 0xFF  # the byte of unwritten workspace and shared memory: NaN
         self.notes: list[Report] = []  # odd things that the emulator saw, each once
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the worker may write; None before it has started."""
+        return Path(self._process.folder) if self._process is not None else None
 
     @property
     def emulated(self) -> bool:
@@ -136,6 +143,7 @@ class WorkerSession:
         if "cudaIpcOpenMemHandle" in reply["error"] and isinstance(self._arena, CudaArena):
             self._arena.use_mirror()
             reply = self._ask_to_load(process)
+        self.facts["sandbox"] = reply.get("sandbox")
         if not self.emulated:
             self.facts["memory"] = "ipc" if self._arena.ipc_handle else "copied"
         if reply["error"] == "missing-entry-point":
@@ -159,7 +167,12 @@ class WorkerSession:
 
     def _ask_to_load(self, process: WorkerProcess) -> dict[str, Any]:
         return process.ask(
-            "load", self._timeout_s, library=str(self._library), ipc=self._arena.ipc_handle
+            "load",
+            self._timeout_s,
+            library=str(self._library),
+            ipc=self._arena.ipc_handle,
+            memory=_HOST_MEMORY,
+            layers=sandbox_layers(),
         )
 
     def run(self, case: Case, inputs: Mapping[str, Tensor], schedule: str) -> CaseRun:
@@ -296,6 +309,15 @@ class WorkerSession:
         log = self._process.close() if self._process is not None else ""
         self._broken = ended_worker(error, log, emulated=self.emulated)
         return self._broken
+
+
+def sandbox_layers() -> list[str]:
+    """The layers of confinement in use: all, or those that ``CUTEGEN_SANDBOX`` names.
+
+    A machine whose driver cannot live with one of them can go without it; verdicts say so.
+    """
+    chosen = os.environ.get("CUTEGEN_SANDBOX", ",".join(LAYERS)).split(",")
+    return [layer for layer in LAYERS if layer in chosen]
 
 
 def small_enough_to_emulate(case: Case) -> bool:

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
+from cutegen.execution.confinement import close_off
 from cutegen.execution.cudart import CudaError
 from cutegen.execution.devices import CudaDevice, Device, HostDevice
 from cutegen.execution.serving import Message, confine, serve
@@ -31,8 +32,9 @@ _WORKSPACE_ELEMENT = 2  # its types are the candidate's own: from halves upwards
 class _Worker:
     """One candidate, from loading to the last launch."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, folder: str) -> None:
         self._device = device
+        self._folder = folder
         self._library: ctypes.CDLL
         self._base = 0
         self._used = 0
@@ -42,15 +44,17 @@ class _Worker:
         self._timed: TimedLaunches | None = None
 
     def load(self, request: Message) -> Message:
-        """Load the shared object and map the arena."""
+        """Map the arena, close the process off, and load the shared object."""
+        self._base = self._device.attach(request)
+        home = os.path.dirname(request["library"])  # noqa: PTH120 - pathlib is slow to import
+        sandbox = close_off(self._folder, [home], request["memory"], request["layers"])
         self._library = ctypes.CDLL(request["library"])
         if not hasattr(self._library, "cutegen_launch"):
             return {"error": "missing-entry-point"}
         self._library.cutegen_launch.restype = ctypes.c_int
         if hasattr(self._library, "cutegen_workspace_bytes"):
             self._library.cutegen_workspace_bytes.restype = ctypes.c_size_t
-        self._base = self._device.attach(request)
-        return {}
+        return {"sandbox": sandbox}
 
     def launch(self, request: Message) -> Message:
         """Launch once and wait. The arguments stay in place for ``sample``."""
@@ -180,7 +184,7 @@ def main(argument: str) -> None:
             if settings["cudart"]
             else HostDevice(settings["arena"])
         )
-        worker = _Worker(device)
+        worker = _Worker(device, settings["folder"])
         return {
             "load": worker.load,
             "launch": worker.launch,

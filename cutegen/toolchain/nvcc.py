@@ -14,6 +14,7 @@ from cutegen.toolchain.discovery import (
     find_nvcc,
 )
 from cutegen.toolchain.ninja import BuildStep
+from cutegen.toolchain.policed import OBJECT, policy_key, refuse_object, refuse_source
 from cutegen.toolchain.protocol import BuildRequest, BuildResult
 from cutegen.toolchain.ptxas import parse_resources
 
@@ -31,9 +32,10 @@ _FLAGS = (
     "-Xcompiler=-fPIC",
     "-Xcompiler=-fno-gnu-unique",  # two candidates in one process keep their state apart
     "-diag-suppress=177,2361",
-    "--cudart=static",
-    "-shared",
 )
+
+
+_LINKING = ("--cudart=static", "-shared", *(f"-Xlinker={flag}" for flag in LINKER_FLAGS))
 
 
 def nvcc_flags(arch: str) -> tuple[str, ...]:
@@ -42,11 +44,14 @@ def nvcc_flags(arch: str) -> tuple[str, ...]:
     Raises:
         ValueError: ``arch`` is no architecture.
     """
+    return (*_compiling(arch), *_LINKING)
+
+
+def _compiling(arch: str) -> tuple[str, ...]:
     found = _ARCH.fullmatch(arch)
     if found is None:
         raise ValueError(f"{arch!r} is no GPU architecture; write it like sm_90a or sm_80")
-    linker = (f"-Xlinker={flag}" for flag in LINKER_FLAGS)
-    return (*_FLAGS, f"-gencode=arch=compute_{found['number']},code={arch}", *linker)
+    return (*_FLAGS, f"-gencode=arch=compute_{found['number']},code={arch}")
 
 
 class NvccToolchain:
@@ -63,6 +68,7 @@ class NvccToolchain:
         cutlass: Path | str | None = None,
         cache_dir: Path | None = None,
         timeout_s: float = 600.0,
+        police: bool = True,
     ) -> None:
         """Choose architecture and tools; nothing is looked for before the first build.
 
@@ -74,17 +80,19 @@ class NvccToolchain:
             cutlass: Root of CUTLASS; found as ``find_cutlass`` says when None.
             cache_dir: Where results are kept; ``CUTEGEN_CACHE`` or the user's cache when None.
             timeout_s: Wall-clock limit of one build in seconds.
+            police: Refuse what ``cutegen.source_policy`` names; off in tests of the boundary.
 
         Raises:
             ValueError: ``arch`` is no architecture.
         """
         self.arch = arch
-        self._flags = nvcc_flags(arch)
+        self._flags = _compiling(arch)
         self._nvcc = nvcc
         self._gxx = gxx
         self._cutlass = cutlass
         self._cache = BuildCache(cache_dir or default_cache_dir(), self.name)
         self._timeout_s = timeout_s
+        self._police = police
 
     def build(self, request: BuildRequest) -> BuildResult:
         """Build, or return the cached result. Never raises for what the source did."""
@@ -93,39 +101,60 @@ class NvccToolchain:
             cutlass = find_cutlass(self._cutlass)
         except ToolNotFoundError as error:
             return BuildResult(status=Status.ENVIRONMENT, toolchain=self.name, advice=str(error))
-        command = self._command(nvcc, gxx, cutlass)
+        if self._police and (refused := refuse_source(request.source, self.name)):
+            return refused
+        compiling, linking = self._commands(nvcc, gxx, cutlass)
         versions = {"nvcc": nvcc.version, "g++": gxx.version, "cutlass": cutlass.version}
-        key = content_key([request.source, request.header, *versions.values(), *command])
+        key = content_key(
+            [
+                request.source,
+                request.header,
+                policy_key(police=self._police),
+                *versions.values(),
+                *compiling,
+                *linking,
+            ]
+        )
 
         def build(directory: Path) -> BuildResult:
             (directory / _CANDIDATE).write_text(request.source, encoding="utf-8")
             (directory / HEADER).write_text(request.header, encoding="utf-8")
-            step = BuildStep(output=LIBRARY, inputs=(_CANDIDATE, HEADER), argv=command)
+            # The object by itself shows what the candidate imports; in the library the CUDA
+            # runtime's own imports stand beside them.
+            steps = [
+                BuildStep(output=OBJECT, inputs=(_CANDIDATE, HEADER), argv=compiling),
+                BuildStep(output=LIBRARY, inputs=(OBJECT,), argv=linking),
+            ]
             result = build_library(
                 directory,
-                [step],
+                steps,
                 toolchain=self.name,
                 source=request.source,
                 candidate=_CANDIDATE,
                 timeout_s=self._timeout_s,
             )
-            return result.model_copy(
+            result = result.model_copy(
                 update={
                     "resources": parse_resources(result.log),
                     "versions": {**versions, "arch": self.arch},
                 }
             )
+            return (
+                refuse_object(result, directory / OBJECT, request.source)
+                if self._police
+                else result
+            )
 
         return self._cache.get_or_build(key, build)
 
-    def _command(self, nvcc: Tool, gxx: Tool, cutlass: Tool) -> tuple[str, ...]:
+    def _commands(
+        self, nvcc: Tool, gxx: Tool, cutlass: Tool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Arguments for compiling the candidate, and for linking it."""
+        start = (str(nvcc.path), f"-ccbin={gxx.path}")
+        includes = (f"-I{path}" for path in (".", *cutlass.include_dirs))
+        folders = (f"-L{path}" for path in nvcc.library_dirs)
         return (
-            str(nvcc.path),
-            f"-ccbin={gxx.path}",
-            *self._flags,
-            *(f"-I{path}" for path in (".", *cutlass.include_dirs)),
-            *(f"-L{path}" for path in nvcc.library_dirs),
-            _CANDIDATE,
-            "-o",
-            LIBRARY,
+            (*start, *self._flags, *includes, "-c", _CANDIDATE, "-o", OBJECT),
+            (*start, *_LINKING, *folders, OBJECT, "-o", LIBRARY),
         )

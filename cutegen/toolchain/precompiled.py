@@ -30,6 +30,11 @@ _PRECOMPILED = f"{PRECOMPILED_HEADER}.gch"
 _TIMEOUT_S = 600.0  # CuTe's headers take half a minute on a busy laptop
 
 
+def object_of(candidate: str) -> str:
+    """Name of the object that is made of a candidate by itself, before it is linked."""
+    return f"{candidate}.o"
+
+
 class Recipe(Frozen):
     """How candidates are built by one g++ against one CUTLASS."""
 
@@ -92,7 +97,7 @@ class Recipe(Frozen):
             candidate: Name of the rewritten source, in the build directory.
             header: Name of the contract's header, in the build directory.
         """
-        unit = f"{candidate}.o"
+        unit = object_of(candidate)
         compile_step = BuildStep(
             output=unit,
             inputs=(candidate, header),

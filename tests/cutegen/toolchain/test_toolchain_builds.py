@@ -147,11 +147,7 @@ def test_a_source_without_entry_point_is_told_what_to_define(
 def test_an_undefined_symbol_is_found_when_linking(
     emulator: EmulatorToolchain, header: str
 ) -> None:
-    source = (
-        PLAIN_KERNEL
-        + 'extern "C" void nowhere();\n'
-        + PLAIN_LAUNCH.replace("int n", "nowhere(); int n")
-    )
+    source = PLAIN_KERNEL + "void nowhere();\n" + PLAIN_LAUNCH.replace("int n", "nowhere(); int n")
     result = build(emulator, header, source)
     assert result.status is Status.COMPILE_ERROR
     assert "nowhere" in result.diagnostics[0].message
@@ -201,7 +197,8 @@ def test_a_builder_killed_half_way_leaves_nothing_in_the_way(header: str, tmp_pa
     child = tmp_path / "child"
     once = compiler(
         tmp_path / "once",
-        f"[ -e '{child}' ] && echo fake > candidate.so && exit; echo $$ > '{child}'; sleep 60",
+        f"[ -e '{child}' ] && g++ -x c++ -c /dev/null -o candidate.o && "
+        f"cp candidate.o candidate.so && exit; echo $$ > '{child}'; sleep 60",
     )
     request = BuildRequest(source=KERNEL, header=header)
     script = (
