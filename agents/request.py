@@ -81,3 +81,11 @@ class TuningRequest(Frozen):
 AgentRequest = (
     SynthesisRequest | DiagnosisRequest | RepairRequest | StructuralRequest | TuningRequest
 )
+
+AGENTS = (
+    "synthesizer",
+    "diagnostician",
+    "repairer",
+    "structural_optimizer",
+    "profile_tuner",
+)

@@ -13,10 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from cutegen.agents.diagnostician import second_opinion
-from cutegen.agents.models.resolve import resolve_model
+from cutegen.agents.models.choice import by_agent
+from cutegen.agents.models.probe import probe
+from cutegen.agents.models.resolve import DEFAULT_MODEL, resolve_model
 from cutegen.answering import Exit, Mode, Stages
+from cutegen.cli_models import Dollars, ModelNames, Record, Temperatures, Tokens, temperatures_of
 from cutegen.cli_runs import add_run_commands, run_folder
-from cutegen.doctor import examine
+from cutegen.doctor import Health, examine
 from cutegen.events import Event
 from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
@@ -51,9 +54,6 @@ SpecFile = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-ModelName = Annotated[
-    str, typer.Option("--model", help="playbook, openai:NAME, human or replay:FILE.")
-]
 ExecutorName = Annotated[str, typer.Option("--executor", help="auto, cuda or emulated.")]
 _RUN_STATUSES = {Exit.USAGE: RunStatus.FAILED.value, Exit.ENVIRONMENT: RunStatus.STOPPED.value}
 _VERDICT_STATUSES = {Exit.ENVIRONMENT: Status.ENVIRONMENT.value}
@@ -61,10 +61,6 @@ _VERDICT_STATUSES = {Exit.ENVIRONMENT: Status.ENVIRONMENT.value}
 RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where run folders are kept.")]
 Math = Annotated[MathMode, typer.Option("--math", help="The arithmetic that a kernel may use.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seeds inputs and fiber order.")]
-Record = Annotated[
-    Path | None,
-    typer.Option("--record", help="Record the model's answers, for replay:FILE.", dir_okay=False),
-]
 Steps = Annotated[int | None, typer.Option("--steps", help="Most optimization steps.", min=0)]
 WallTime = Annotated[float | None, typer.Option("--wall-s", help="Most seconds.", min=1)]
 
@@ -73,7 +69,8 @@ WallTime = Annotated[float | None, typer.Option("--wall-s", help="Most seconds."
 def run(
     spec: SpecFile,
     *,
-    model: ModelName = "playbook",
+    model: ModelNames = None,
+    temperature: Temperatures = None,
     executor: ExecutorName = "auto",
     runs_dir: RunsDir = Path("runs"),
     math: Math = MathMode.FP32,
@@ -84,6 +81,8 @@ def run(
     ] = "",
     steps: Steps = None,
     wall_s: WallTime = None,
+    tokens: Tokens = None,
+    usd: Dollars = None,
     record: Record = None,
     as_json: AsJson = False,
 ) -> None:
@@ -96,13 +95,18 @@ def run(
     """
     mode = Mode(as_json, _RUN_STATUSES)
     with mode.faults_told():
+        common, models = by_agent(model or ())
+        warmth, temperatures = temperatures_of(temperature or ())
         _follow(
             mode,
             stream_graph(
                 KernelSpec.from_kernelbench(spec, math_mode=math, seed=seed),
-                model=model,
+                model=common or DEFAULT_MODEL,
+                models=models,
+                temperature=warmth,
+                temperatures=temperatures,
                 executor=executor,
-                budget=_budget(steps, wall_s),
+                budget=_budget(steps, wall_s, tokens, usd),
                 runs_dir=runs_dir,
                 run_id=run_id,
                 seed=seed,
@@ -119,10 +123,13 @@ def resume(
     ],
     *,
     runs_dir: RunsDir = Path("runs"),
-    model: Annotated[str | None, typer.Option(help="Another model than the run's.")] = None,
+    model: ModelNames = None,
+    temperature: Temperatures = None,
     executor: Annotated[str | None, typer.Option(help="Another executor than the run's.")] = None,
     steps: Steps = None,
     wall_s: WallTime = None,
+    tokens: Tokens = None,
+    usd: Dollars = None,
     reply: Annotated[
         Path | None,
         typer.Option(
@@ -143,13 +150,24 @@ def resume(
     mode = Mode(as_json, _RUN_STATUSES)
     with mode.faults_told():
         # the run's own budget, unless another one is asked for
-        budget = None if steps is None and wall_s is None else _budget(steps, wall_s)
+        limits = (steps, wall_s, tokens, usd)
+        budget = None if all(limit is None for limit in limits) else _budget(*limits)
+        common, models = by_agent(model or ())
+        warmth, temperatures = temperatures_of(temperature or ())
         folder = run_folder(run, runs_dir)
         text = None if reply is None else _read(reply)
         _follow(
             mode,
             stream_resumed(
-                folder, model=model, executor=executor, budget=budget, reply=text, record=record
+                folder,
+                model=common or None,
+                models=models or None,
+                temperature=warmth,
+                temperatures=temperatures or None,
+                executor=executor,
+                budget=budget,
+                reply=text,
+                record=record,
             ),
         )
 
@@ -238,21 +256,27 @@ def show_spec(spec: SpecFile, math: Math = MathMode.FP32, as_json: AsJson = Fals
 
 @app.command()
 def doctor(
+    model: Annotated[
+        str | None, typer.Option(help="Ask this model a small question, and judge its answer.")
+    ] = None,
     *,
     self_test: Annotated[
         bool, typer.Option("--self-test", help="Also time kernels whose time is known.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what this machine can do, and what to do about the rest."""
+    """Say what this machine, and a model, can do, and what to do about the rest."""
     mode = Mode(as_json)
     examination = examine(self_test=self_test)
+    probed = () if model is None else probe(model)
+    examination = examination.model_copy(update={"findings": examination.findings + probed})
     if mode.as_json:
         mode.print_json(examination.model_dump_json())
     else:
         show_examination(mode.answers, examination)
     untrue = examination.clock is not None and examination.clock.state is not SelfTestState.PASSED
-    good = examination.executors and not untrue
+    mute = any(part.health is Health.MISSING for part in probed)
+    good = examination.executors and not untrue and not mute
     raise typer.Exit(Exit.GOOD if good else Exit.ENVIRONMENT)
 
 
@@ -272,8 +296,10 @@ def main() -> None:
     app()
 
 
-def _budget(steps: int | None, wall_s: float | None) -> Budget:
-    given = {"steps": steps, "wall_s": wall_s}
+def _budget(
+    steps: int | None, wall_s: float | None, tokens: int | None, usd: float | None
+) -> Budget:
+    given = {"steps": steps, "wall_s": wall_s, "tokens": tokens, "usd": usd}
     return Budget(**{name: value for name, value in given.items() if value is not None})
 
 

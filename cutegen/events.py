@@ -48,7 +48,28 @@ class AgentAsked(Frozen):
     attempt: int
     seconds: float
     tokens: int = 0
+    cost_usd: float | None = None  # None where the price is not known
     stored: bool = False
+
+
+class AgentSpeaks(Frozen):
+    """A model's reply is coming along."""
+
+    event: Literal["agent-speaks"] = "agent-speaks"
+    at: float = 0.0
+    agent: str
+    characters: int
+    seconds: float
+
+
+class AskedAgain(Frozen):
+    """A model's service failed in passing; it is asked again after ``wait_s`` seconds."""
+
+    event: Literal["asked-again"] = "asked-again"
+    at: float = 0.0
+    agent: str
+    reason: str
+    wait_s: float
 
 
 class AgentWaits(Frozen):
@@ -178,6 +199,8 @@ Event = (
     RunStarted
     | NodeStarted
     | AgentAsked
+    | AgentSpeaks
+    | AskedAgain
     | AgentWaits
     | Proposed
     | NothingProposed

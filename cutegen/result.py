@@ -112,6 +112,8 @@ class RunResult(Frozen):
     seconds: float = 0.0
     model_calls: int = 0
     tokens: int = 0
+    cost_usd: float | None = 0.0  # None where a model's price is not known
+    uncounted_calls: int = 0  # calls whose tokens were estimated, as the server sent no count
     environment: dict[str, JsonValue] = {}
 
     @classmethod

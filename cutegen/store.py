@@ -10,7 +10,7 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -96,7 +96,11 @@ class Store:
 
 
 class ModelCall(Frozen):
-    """A model call that was answered. ``prompt`` is the id of the prompt's text."""
+    """A model call that was answered. ``prompt`` is the id of the prompt's text.
+
+    ``usage`` holds counts of tokens, ``estimated`` where the server sent none, and ``cost_usd``,
+    which is null where the model's price is not known.
+    """
 
     key: str
     agent: str
@@ -115,6 +119,8 @@ class Usage(Frozen):
     calls: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    cost_usd: float | None = 0.0
+    uncounted: int = 0
 
 
 class Ledger:
@@ -183,6 +189,8 @@ class Ledger:
             calls=len(calls),
             tokens=sum(count for count in tokens if isinstance(count, int)),
             seconds=sum(call.seconds for call in calls),
+            cost_usd=_total([call.usage.get("cost_usd", 0.0) for call in calls]),
+            uncounted=sum(bool(call.usage.get("estimated")) for call in calls),
         )
 
     def record_candidate(self, candidate: Candidate) -> None:
@@ -252,6 +260,12 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     except BaseException:
         Path(fresh).unlink(missing_ok=True)
         raise
+
+
+def _total(costs: Sequence[JsonValue]) -> float | None:
+    """The sum of costs; unknown if one of them is."""
+    known = [float(cost) for cost in costs if isinstance(cost, int | float)]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def _model_call(row: sqlite3.Row) -> ModelCall:

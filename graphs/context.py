@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cutegen.agents.ask import Chat
+from cutegen.agents.models.choice import ModelChoice
 from cutegen.agents.models.replay import ReplayChat
 from cutegen.agents.models.resolve import DEFAULT_MODEL, resolve_model
 from cutegen.execution import resolve_executor
@@ -30,6 +31,16 @@ class Context:
     model: str = field(
         default=DEFAULT_MODEL,
         metadata=_about("Model", "playbook, openai:NAME, human or replay:FILE."),
+    )
+    models: dict[str, str] = field(
+        default_factory=dict,
+        metadata=_about("Models of agents", "Agent to model, for agents that have their own."),
+    )
+    temperature: float | None = field(
+        default=None, metadata=_about("Temperature", "For all agents; empty: the model's own.")
+    )
+    temperatures: dict[str, float] = field(
+        default_factory=dict, metadata=_about("Temperatures", "Agent to temperature.")
     )
     executor: str = field(
         default="auto",
@@ -69,6 +80,9 @@ class Context:
     tokens: int = field(
         default=_BUDGET.tokens, metadata=_about("Tokens", "Most tokens; 0: no limit.")
     )
+    usd: float = field(
+        default=_BUDGET.usd, metadata=_about("US dollars", "Most to spend; 0: no limit.")
+    )
     wall_s: float = field(
         default=_BUDGET.wall_s,
         metadata=_about("Wall time", "Most seconds of work; 0: no limit."),
@@ -103,13 +117,13 @@ class Context:
         """Settings that replace the run's own; a caller that takes up a run may bring them."""
         return None
 
-    def chat(self, name: str, folder: Path) -> Chat:
-        """The model that a run's settings name; one object per run and process.
+    def chat(self, choice: ModelChoice, folder: Path) -> Chat:
+        """The model that a run's settings choose; one object per run and process.
 
         Raises:
             ModelError: It cannot be used on this machine.
         """
-        return _chat(name, folder)
+        return _chat(choice, folder)
 
     def judge(self, name: str) -> Executor:
         """The executor that a run's settings name; one object per process.
@@ -133,21 +147,31 @@ class LiveContext(Context):
         """The settings that the caller brings."""
         return self.new_settings
 
-    def chat(self, name: str, folder: Path) -> Chat:
-        """The caller's model, or the one that the settings name."""
-        return self.live_chat or super().chat(name, folder)
+    def chat(self, choice: ModelChoice, folder: Path) -> Chat:
+        """The caller's model, or the one that the settings choose."""
+        if self.live_chat is not None and choice.name == name_of(self.live_chat):
+            return self.live_chat
+        return super().chat(choice, folder)
 
     def judge(self, name: str) -> Executor:
         """The caller's executor, or the one that the settings name."""
         return self.live_executor or super().judge(name)
 
 
+def name_of(thing: str | Chat | Executor) -> str:
+    """The name of a model or an executor."""
+    if isinstance(thing, str):
+        return thing
+    return str(getattr(thing, "name", None) or type(thing).__name__)
+
+
 @lru_cache(maxsize=64)
-def _chat(name: str, folder: Path) -> Chat:
+def _chat(choice: ModelChoice, folder: Path) -> Chat:
     """A recording goes on after the calls that an earlier process had answered."""
-    chat = resolve_model(name, folder)
+    chat = resolve_model(choice.name, folder, choice.temperature)
     if isinstance(chat, ReplayChat):
-        chat.skip(Ledger(folder / "ledger.sqlite").usage().calls)
+        calls = Ledger(folder / "ledger.sqlite").calls()
+        chat.skip(sum(call.agent in choice.agents for call in calls))
     return chat
 
 

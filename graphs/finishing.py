@@ -31,10 +31,12 @@ def finish(state: State, shop: Workshop) -> State:
         steps=shop.history,
         reason=reason,
         executor=shop.settings.executor,
-        model=shop.settings.model,
+        model=shop.settings.model_names,
         seconds=round(state.get("wall_s", 0.0), 3),
         model_calls=usage.calls,
         tokens=usage.tokens,
+        cost_usd=usage.cost_usd,
+        uncounted_calls=usage.uncounted,
         environment=_environment(shop, best, measurement),
     )
     write_atomically(shop.folder.path / RESULT_FILE, result.model_dump_json(indent=2))

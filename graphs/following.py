@@ -10,9 +10,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from cutegen.agents.ask import Chat
 from cutegen.events import Event, parse_event
-from cutegen.execution.protocol import Executor
 from cutegen.graphs.context import Context
 from cutegen.graphs.kernel_graph import NAME, build_graph, run_started
 from cutegen.graphs.state import Node, RunInput, State
@@ -89,10 +87,3 @@ def resumed(state: State, context: Context) -> Event:
     shop = Workshop.of(state, context, told.append)
     shop.emit(run_started(shop, resumed=True))
     return parse_event(told[0])
-
-
-def name_of(thing: str | Chat | Executor) -> str:
-    """The name of a model or an executor."""
-    if isinstance(thing, str):
-        return thing
-    return str(getattr(thing, "name", None) or type(thing).__name__)

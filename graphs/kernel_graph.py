@@ -106,7 +106,7 @@ def run_started(shop: Workshop, *, resumed: bool = False) -> RunStarted:
         spec=shop.spec.name,
         kernel_class=shop.spec.kernel_class,
         executor=shop.settings.executor,
-        model=shop.settings.model,
+        model=shop.settings.model_names,
         arch=shop.settings.arch,
         resumed=resumed,
     )

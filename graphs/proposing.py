@@ -37,7 +37,7 @@ def synthesize(state: State, shop: Workshop) -> State:
     request = SynthesisRequest(
         spec=shop.spec, header=shop.header, arch=shop.settings.arch, failed=failed
     )
-    value = ask_synthesizer(shop.chat, request).value
+    value = ask_synthesizer(shop.chat(SYNTHESIZER), request).value
     update: State = {"syntheses": state.get("syntheses", 0) + 1, "candidate": None}
     if isinstance(value, Unsupported):
         reason = f"{value.operation}: {value.reason}"
@@ -68,7 +68,7 @@ def diagnose(state: State, shop: Workshop) -> State:
         verdict=shop.verdict(candidate),
         history=shop.history,
     )
-    value = ask_diagnostician(shop.chat, request).value
+    value = ask_diagnostician(shop.chat(DIAGNOSTICIAN), request).value
     if isinstance(value, OutOfIdeas):
         shop.emit(NothingProposed(agent=DIAGNOSTICIAN, reason=value.reason))
         return {"candidate": {**candidate, "hopeless": True}}
@@ -94,7 +94,7 @@ def repair(state: State, shop: Workshop) -> State:
         causes=diagnosis.causes,
         history=shop.history,
     )
-    value = ask_repairer(shop.chat, request).value
+    value = ask_repairer(shop.chat(REPAIRER), request).value
     repairs = candidate["repairs"] + 1
     if isinstance(value, Revision):
         update = propose(
@@ -136,7 +136,7 @@ def structural_optimizer(state: State, shop: Workshop) -> State:
         fingerprint=shop.design(source).fingerprint,
         history=shop.history,
     )
-    value = propose_structure(shop.chat, request).value
+    value = propose_structure(shop.chat(STRUCTURAL_OPTIMIZER), request).value
     return _optimized(state, shop, value, STRUCTURAL_OPTIMIZER, StepKind.STRUCTURAL)
 
 
@@ -168,7 +168,7 @@ def profile_tuner(state: State, shop: Workshop) -> State:
         profile=shop.folder.store.get_model(state["profile"], Profile),
         history=shop.history,
     )
-    value = propose_tuning(shop.chat, request).value
+    value = propose_tuning(shop.chat(PROFILE_TUNER), request).value
     return _optimized(state, shop, value, PROFILE_TUNER, StepKind.TUNING)
 
 

@@ -36,7 +36,11 @@ def recording_of(folder: Path) -> tuple[RecordedCall, ...]:
             prompt=json.loads(kept.store.get_text(call.prompt)),
             reply=call.reply,
             finish_reason=call.finish_reason,
-            usage={name: count for name, count in call.usage.items() if isinstance(count, int)},
+            usage={
+                name: count
+                for name, count in call.usage.items()
+                if isinstance(count, int) and name.endswith("_tokens")
+            },
         )
         for call in kept.ledger.calls()
     )

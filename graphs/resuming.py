@@ -1,6 +1,6 @@
 """Taking up a run: killed, stopped, or emulated and now on a GPU machine."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -8,14 +8,14 @@ from typing import cast
 from langgraph.types import Command
 
 from cutegen.agents.ask import Chat
+from cutegen.agents.models.choice import check_agents
 from cutegen.events import Event
 from cutegen.execution.protocol import Executor
-from cutegen.graphs.context import Context, LiveContext
+from cutegen.graphs.context import Context, LiveContext, name_of
 from cutegen.graphs.following import (
     CHECKPOINTS,
     drain,
     follow,
-    name_of,
     open_run,
     resumed,
 )
@@ -32,6 +32,9 @@ def resume_run(
     run_dir: str | Path,
     *,
     model: str | Chat | None = None,
+    models: Mapping[str, str] | None = None,
+    temperature: float | None = None,
+    temperatures: Mapping[str, float] | None = None,
     executor: str | Executor | None = None,
     budget: Budget | None = None,
     reply: str | None = None,
@@ -42,8 +45,9 @@ def resume_run(
 
     With another executor than the run's own, every candidate that was verified so far is
     verified and measured again, oldest first, and the search goes on from the best of them.
-    Model, executor and budget are the run's own unless they are given. ``reply`` answers the
-    question that a run with the model ``human`` waits at; ``record`` is as for ``run_graph``.
+    Models, temperatures, executor and budget are the run's own unless they are given. ``reply``
+    answers the question that a run with the model ``human`` waits at; ``record`` is as for
+    ``run_graph``.
 
     Raises:
         FileNotFoundError: This is no run folder.
@@ -52,7 +56,15 @@ def resume_run(
         ValueError: There is a reply, but the run waits for none.
     """
     events = stream_resumed(
-        run_dir, model=model, executor=executor, budget=budget, reply=reply, record=record
+        run_dir,
+        model=model,
+        models=models,
+        temperature=temperature,
+        temperatures=temperatures,
+        executor=executor,
+        budget=budget,
+        reply=reply,
+        record=record,
     )
     return drain(events, on_event)
 
@@ -61,6 +73,9 @@ def stream_resumed(
     run_dir: str | Path,
     *,
     model: str | Chat | None = None,
+    models: Mapping[str, str] | None = None,
+    temperature: float | None = None,
+    temperatures: Mapping[str, float] | None = None,
     executor: str | Executor | None = None,
     budget: Budget | None = None,
     reply: str | None = None,
@@ -79,7 +94,9 @@ def stream_resumed(
         snapshot = graph.get_state(config)
         state = start_run(context, folder.name) | cast("State", snapshot.values)
         old = Settings.model_validate(state["settings"])
-        new = _renewed(old, context, model, executor, budget)
+        new = _renewed(old, context, executor, budget).model_copy(
+            update=_other_models(model, models, temperature, temperatures)
+        )
         context = replace(context, new_settings=new)
         if reply is not None and not snapshot.interrupts:
             raise ValueError(f"{run_dir} waits for no reply: resume it without one")
@@ -105,14 +122,11 @@ def stream_resumed(
 def _renewed(
     old: Settings,
     context: Context,
-    model: str | Chat | None,
     executor: str | Executor | None,
     budget: Budget | None,
 ) -> Settings:
     """The run's settings, with what the caller changes."""
     changes: dict[str, object] = {}
-    if model is not None:
-        changes["model"] = name_of(model)
     if executor is not None:
         name = context.judge(name_of(executor)).name
         changes["executor"] = name
@@ -121,6 +135,27 @@ def _renewed(
     if budget is not None:
         changes["budget"] = budget
     return old.model_copy(update=changes)
+
+
+def _other_models(
+    model: str | Chat | None,
+    models: Mapping[str, str] | None,
+    temperature: float | None,
+    temperatures: Mapping[str, float] | None,
+) -> dict[str, object]:
+    """What changes about who is asked. A model for all takes every agent's own one away."""
+    changes: dict[str, object] = {}
+    if model is not None:
+        changes |= {"model": name_of(model), "models": {}}
+    if models is not None:
+        check_agents(models)
+        changes["models"] = dict(models)
+    if temperature is not None:
+        changes |= {"temperature": temperature, "temperatures": {}}
+    if temperatures is not None:
+        check_agents(temperatures)
+        changes["temperatures"] = dict(temperatures)
+    return changes
 
 
 def _left_at(state: State) -> Node:

@@ -4,7 +4,7 @@ import asyncio
 import datetime as dt
 import re
 import secrets
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,11 +12,11 @@ from cutegen.agents.ask import Chat
 from cutegen.agents.models.resolve import DEFAULT_MODEL, resolve_model
 from cutegen.events import Event
 from cutegen.execution.protocol import Executor
-from cutegen.graphs.context import LiveContext
-from cutegen.graphs.following import drain, follow, name_of, open_run, resumed
+from cutegen.graphs.context import LiveContext, name_of
+from cutegen.graphs.following import drain, follow, open_run, resumed
 from cutegen.graphs.recording import recorded
 from cutegen.graphs.settings import Budget, StabilityPolicy
-from cutegen.graphs.start import start_run
+from cutegen.graphs.start import settle, start_run
 from cutegen.graphs.state import State
 from cutegen.graphs.waiting import finished_or_waiting
 from cutegen.result import SPEC_FILE, RunResult
@@ -27,6 +27,9 @@ def run_graph(
     spec: KernelSpec | str | Path,
     *,
     model: str | Chat = DEFAULT_MODEL,
+    models: Mapping[str, str] | None = None,
+    temperature: float | None = None,
+    temperatures: Mapping[str, float] | None = None,
     executor: str | Executor = "auto",
     budget: Budget | None = None,
     policy: StabilityPolicy | None = None,
@@ -44,6 +47,9 @@ def run_graph(
         spec: A spec, or the path of a KernelBench-format file.
         model: ``playbook``, ``openai:NAME``, ``human``, ``replay:FILE``, or an object with
             ``invoke``.
+        models: Of single agents, in place of ``model``.
+        temperature: Of the models that have one; their own if None.
+        temperatures: Of single agents, in place of ``temperature``.
         executor: ``auto``, ``cuda``, ``emulated``, or an executor.
         budget: How much may be tried and spent.
         policy: When the structure counts as stable; by kernel class if None.
@@ -67,6 +73,9 @@ def run_graph(
     events = stream_graph(
         spec,
         model=model,
+        models=models,
+        temperature=temperature,
+        temperatures=temperatures,
         executor=executor,
         budget=budget,
         policy=policy,
@@ -92,6 +101,9 @@ def stream_graph(
     spec: KernelSpec | str | Path,
     *,
     model: str | Chat = DEFAULT_MODEL,
+    models: Mapping[str, str] | None = None,
+    temperature: float | None = None,
+    temperatures: Mapping[str, float] | None = None,
     executor: str | Executor = "auto",
     budget: Budget | None = None,
     policy: StabilityPolicy | None = None,
@@ -105,6 +117,9 @@ def stream_graph(
     """``run_graph`` as a generator of its events, whose return value is the result."""
     context = LiveContext(
         model=name_of(model),
+        models=dict(models or {}),
+        temperature=temperature,
+        temperatures=dict(temperatures or {}),
         executor=name_of(executor),
         arch=arch,
         seed=seed,
@@ -120,9 +135,10 @@ def stream_graph(
     run_id = run_id or new_run_id(spec.name)
     folder = Path(runs_dir) / run_id
     if not folder.exists():  # what cannot be used is said before anything is made
-        context.judge(context.executor)
-        if context.live_chat is None:
-            resolve_model(context.model, folder)
+        settle(spec, context)
+        names = {*context.models.values(), *([context.model] if context.live_chat is None else [])}
+        for name in sorted(names):
+            resolve_model(name, folder)
     with open_run(folder) as (graph, config), recorded(folder, record):
         state = start_run(context, run_id, spec=spec)
         snapshot = graph.get_state(config)

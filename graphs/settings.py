@@ -1,5 +1,7 @@
 """What decides the course of a run; kept in the state, so that a resumed run cannot drift."""
 
+from cutegen.agents.models.choice import ModelChoice
+from cutegen.agents.request import AGENTS
 from cutegen.frozen import Frozen
 
 
@@ -15,7 +17,8 @@ class Budget(Frozen):
     """How much a run may try, and what it may cost.
 
     ``steps``, ``repairs`` and ``syntheses`` are the length of the search: reaching them ends it
-    in the ordinary way. ``model_calls``, ``tokens`` and ``wall_s`` are limits on its cost, 0 for
+    in the ordinary way. ``model_calls``, ``tokens``, ``usd`` and
+    ``wall_s`` are limits on its cost, 0 for
     none: reaching one stops the run.
     """
 
@@ -24,6 +27,7 @@ class Budget(Frozen):
     syntheses: int = 2  # first kernels written anew
     model_calls: int = 0
     tokens: int = 0
+    usd: float = 0.0  # US dollars, by the table of prices
     wall_s: float = 3600.0  # spent inside nodes, in seconds
 
 
@@ -31,9 +35,33 @@ class Settings(Frozen):
     """Everything but the spec that a run's result depends on."""
 
     model: str
+    models: dict[str, str] = {}  # of single agents, in place of ``model``
+    temperature: float | None = None  # the model's own if None
+    temperatures: dict[str, float] = {}
     executor: str  # "cuda" or "emulated": "auto" is resolved when the run starts
     arch: str
     seed: int = 0
     nvcc_gate: bool = True  # emulated runs: nvcc, where it is found, must build the kernel too
     budget: Budget = Budget()
     policy: StabilityPolicy
+
+    def choice(self, agent: str) -> ModelChoice:
+        """The model that an agent speaks to."""
+        alone = ModelChoice(
+            name=self.models.get(agent, self.model),
+            temperature=self.temperatures.get(agent, self.temperature),
+            agents=(),
+        )
+        same = (
+            name
+            for name in AGENTS
+            if self.models.get(name, self.model) == alone.name
+            and self.temperatures.get(name, self.temperature) == alone.temperature
+        )
+        return alone.model_copy(update={"agents": tuple(same)})
+
+    @property
+    def model_names(self) -> str:
+        """The models in a few words."""
+        own = (f"{agent}={name}" for agent, name in self.models.items())
+        return ", ".join((self.model, *own))

@@ -68,6 +68,7 @@ def _overdrawn(budget: Budget, usage: Usage, wall_s: float) -> str:
     limits = (
         ("model calls", usage.calls, budget.model_calls),
         ("tokens", usage.tokens, budget.tokens),
+        ("US dollars", round(usage.cost_usd or 0.0, 4), budget.usd),
         ("seconds", round(wall_s), budget.wall_s),
     )
     return "; ".join(

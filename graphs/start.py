@@ -2,8 +2,11 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+from cutegen.agents.models.choice import check_agents
+from cutegen.agents.models.prices import PRICES, price_of
 from cutegen.execution.cuda import architecture
 from cutegen.graphs.context import Context
 from cutegen.graphs.edges import POLICIES
@@ -67,9 +70,16 @@ def start_run(
 
 def settle(spec: KernelSpec, context: Context) -> Settings:
     """Turn a context's choices into settings: what was ``auto`` or empty is now decided."""
+    check_agents(context.models)
+    check_agents(context.temperatures)
+    if context.usd:
+        _check_prices((context.model, *context.models.values()))
     executor = context.judge(context.executor).name
     return Settings(
         model=context.model,
+        models=context.models,
+        temperature=context.temperature,
+        temperatures=context.temperatures,
         executor=executor,
         arch=context.arch or own_architecture(executor),
         seed=context.seed,
@@ -77,6 +87,15 @@ def settle(spec: KernelSpec, context: Context) -> Settings:
         budget=context.budget,
         policy=context.policy_over(POLICIES[spec.kernel_class]),
     )
+
+
+def _check_prices(models: Iterable[str]) -> None:
+    for model in models:
+        if price_of(model) is None:
+            raise ValueError(
+                f"a limit in US dollars needs a price, and no table has one for {model}: put it "
+                f"into a file that {PRICES} names (see agents/models/prices.toml)"
+            )
 
 
 def own_architecture(executor: str) -> str:

@@ -42,7 +42,9 @@ def finished_or_waiting(
         steps=shop.history,
         reason=f"the {question.agent} waits for a reply to {question.prompt_file}",
         executor=shop.settings.executor,
-        model=shop.settings.model,
+        model=shop.settings.model_names,
         model_calls=usage.calls,
         tokens=usage.tokens,
+        cost_usd=usage.cost_usd,
+        uncounted_calls=usage.uncounted,
     )

@@ -94,11 +94,12 @@ class Workshop:
         """
         return self.context.judge(self.settings.executor)
 
-    @property
-    def chat(self) -> DurableChat:
-        """The run's model, for one agent's turn."""
+    def chat(self, agent: str) -> DurableChat:
+        """The model of an agent, for one turn."""
+        choice = self.settings.choice(agent)
         return DurableChat(
-            lambda: self.context.chat(self.settings.model, self.folder.path),
+            lambda: self.context.chat(choice, self.folder.path),
+            model=choice.name,
             run_id=self.run_id,
             step=len(self.history),
             ledger=self.folder.ledger,

@@ -9,12 +9,15 @@ from cutegen.agents.models.replay import ReplayChat
 DEFAULT_MODEL = "playbook"
 
 
-def resolve_model(name: str = DEFAULT_MODEL, folder: Path | None = None) -> Chat:
+def resolve_model(
+    name: str = DEFAULT_MODEL, folder: Path | None = None, temperature: float | None = None
+) -> Chat:
     """Find the model that ``name`` means.
 
     Args:
-        name: ``playbook``, ``openai:NAME``, ``human`` or ``replay:FILE``.
+        name: ``playbook``, ``openai:NAME`` or ``openai:NAME@URL``, ``human`` or ``replay:FILE``.
         folder: Of the run that asks; ``human`` leaves its prompts there.
+        temperature: For models that have one; their own if None.
 
     Raises:
         ValueError: The name means none of them.
@@ -39,7 +42,7 @@ def resolve_model(name: str = DEFAULT_MODEL, folder: Path | None = None) -> Chat
         case "openai", str(model) if model:
             from cutegen.agents.models.openai import OpenAIChat  # noqa: PLC0415 - a second to import
 
-            return OpenAIChat(model)
+            return OpenAIChat(model, temperature=temperature)
         case "replay", str(path) if path:
             return ReplayChat(Path(path))
     raise ValueError(f"{name!r} is no model: use playbook, openai:NAME, human or replay:FILE")

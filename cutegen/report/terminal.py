@@ -10,6 +10,7 @@ from rich.text import Text
 from cutegen.doctor import Examination, Health
 from cutegen.events import (
     AgentWaits,
+    AskedAgain,
     Built,
     Diagnosed,
     Event,
@@ -66,6 +67,11 @@ def _(event: RunStarted) -> str:
         f"[bold]{escape(event.spec)}[/] · {event.kernel_class} · {event.executor} · "
         f"{escape(event.model)} · {event.arch}{again}\n[dim]{escape(event.run_dir)}[/]"
     )
+
+
+@_line.register
+def _(event: AskedAgain) -> str:
+    return f"  [yellow]the model is asked again in {event.wait_s:g} s[/]: {escape(event.reason)}"
 
 
 @_line.register
@@ -158,7 +164,15 @@ def show_result(console: Console, result: RunResult) -> None:
         table.add_row("answer", Text(f"cutegen resume {result.run_dir} --reply FILE"))
     table.add_row("run", Text(str(result.run_dir)))
     table.add_row("steps", str(len(result.steps)))
+    table.add_row("model", _spending(result))
     console.print(table)
+
+
+def _spending(result: RunResult) -> str:
+    about = "about " if result.uncounted_calls else ""
+    cost = "of unknown price" if result.cost_usd is None else f"{result.cost_usd:.2f} USD"
+    tokens = f", {about}{result.tokens:,} tokens, {about}{cost}" if result.tokens else ""
+    return f"{escape(result.model)}: {result.model_calls} calls{tokens}"
 
 
 def show_verdict(console: Console, verdict: Verdict, measurement: Measurement | None) -> None:

@@ -1,11 +1,8 @@
 """A small spec, the requests made of it, and a server that speaks the OpenAI chat API."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -103,66 +100,3 @@ def replay(tmp_path: Path) -> Callable[..., ReplayChat]:
         return ReplayChat(path)
 
     return make
-
-
-class Service:
-    """Answers the chat-completions API from a list, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.answers: list[tuple[int, Any]] = []
-        self.asked: list[dict[str, Any]] = []
-
-    def reply(self, text: str, finish_reason: str = "stop") -> None:
-        choice = {
-            "index": 0,
-            "finish_reason": finish_reason,
-            "message": {"role": "assistant", "content": text},
-        }
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        body = {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": "small",
-            "choices": [choice],
-            "usage": usage,
-        }
-        self.answers.append((200, body))
-
-    def fail(self, status: int, message: str) -> None:
-        self.answers.append((status, {"error": {"message": message, "type": "error"}}))
-
-    def answer(self, asked: dict[str, Any]) -> tuple[int, bytes]:
-        self.asked.append(asked)
-        status, body = self.answers.pop(0)
-        return status, body if isinstance(body, bytes) else json.dumps(body).encode()
-
-
-@pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    scripted = Service()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert self.path == "/v1/chat/completions"
-            length = int(self.headers["Content-Length"])
-            status, body = scripted.answer(json.loads(self.rfile.read(length)))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: object) -> None:
-            """Stay quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-    yield scripted
-    server.shutdown()
-    thread.join()
-    server.server_close()

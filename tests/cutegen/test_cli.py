@@ -209,6 +209,31 @@ def test_a_coding_agent_drives_a_run_by_files(tmp_path: Path) -> None:
     assert the_object(replayed.stdout)["best"]["id"] == the_object(answered.stdout)["best"]["id"]
 
 
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_the_doctor_examines_a_model(service: Any) -> None:
+    address = f"http://127.0.0.1:{service.port}/v1"
+    service.reply("hello")
+    result = call("doctor", "--model", f"openai:tiny@{address}", "--json")
+    found = {part["part"]: part["health"] for part in the_object(result.stdout)["findings"]}
+    assert (found["model"], found["reply format"]) == ("ok", "degraded")
+    service.fail(401, "no")
+    assert call("doctor", "--model", f"openai:tiny@{address}").exit_code == 3
+
+
+@needs_gxx
+def test_each_agent_its_model_from_the_command_line(tmp_path: Path) -> None:
+    reply = f"INTENT: one element per thread\n```cuda\n{KERNEL}```\n"
+    recording = tmp_path / "first.jsonl"
+    recording.write_text(json.dumps({"agent": "synthesizer", "reply": reply}) + "\n")
+    options = ("--executor", "emulated", "--runs-dir", tmp_path, "--steps", "0", "--json")
+    models = ("--model", "playbook", "--model", f"synthesizer=replay:{recording}")
+    result = call("run", SWISH, *options, *models, "--temperature", "repairer=0.1")
+    assert the_object(result.stdout)["model"] == f"playbook, synthesizer=replay:{recording}"
+    wrong = call("run", SWISH, *options, "--model", "tuner=playbook")
+    assert wrong.exit_code == 2
+    assert "is no agent" in the_object(wrong.stdout)["error"]
+
+
 @needs_gxx
 def test_an_operation_that_the_model_cannot_write(tmp_path: Path) -> None:
     result = call("run", SOFTMAX, "--executor", "emulated", "--runs-dir", tmp_path, "--json")

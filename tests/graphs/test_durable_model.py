@@ -38,6 +38,7 @@ def question(text: str) -> list[BaseMessage]:
 def wrap(model: Counting, folder: Path, told: list[AgentAsked], step: int = 0) -> DurableChat:
     return DurableChat(
         lambda: model,
+        model="openai:gpt-4o",
         run_id="run",
         step=step,
         ledger=Ledger(folder / "ledger.sqlite"),
