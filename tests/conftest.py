@@ -56,7 +56,8 @@ class Service:
     def take(self, asked: dict[str, Any]) -> Answer:
         self.asked.append(asked)
         self.at.append(time.monotonic())
-        for name in sorted(name for name in self.unknown if asked.get(name) not in (None, False)):
+        used = {name for name, value in asked.items() if value is not None and value is not False}
+        for name in sorted(self.unknown & used):
             body = {"error": {"message": f"Unrecognized request argument supplied: {name}"}}
             return Answer(status=400, body=json.dumps(body).encode())
         return self.answers.pop(0)
