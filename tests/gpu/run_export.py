@@ -20,7 +20,6 @@ import torch
 
 from cutegen import Budget, KernelSpec, run_graph
 from cutegen.export import Form, export, shipment_of
-from cutegen.measurement.environment import record
 from cutegen.result import RunResult
 
 HERE = Path(__file__).resolve().parent
@@ -115,7 +114,7 @@ def main() -> int:
     package = export(shipment, scratch / "torch", Form.TORCH)
     sys.path.insert(0, str(package.parent))
     found: dict[str, Any] = {
-        "environment": record(),
+        "environment": result.environment,
         "reference": REFERENCE.name,
         "speedup": result.best.speedup if result.best else None,
         "model": in_a_model(importlib.import_module(package.name).kernel),
