@@ -13,7 +13,6 @@ from cutegen.execution.cudart import CudaRuntime
 from cutegen.execution.memory import Arena, CudaArena, HostArena, find_cudart
 from cutegen.execution.session import WorkerSession, arena_bytes
 from cutegen.status import Status
-from cutegen.toolchain.emulated import EmulatorToolchain
 from cutegen.toolchain.protocol import BuildRequest, BuildResult, Toolchain
 from cutegen.verification.poison import same_bits
 from cutegen.verification.session import CaseRun
@@ -66,10 +65,13 @@ def run(
     session = WorkerSession(spec, built.library, arena, timeout_s=timeout_s, cudart=cudart)
     with session:
         for schedule in schedules or session.schedules:
-            outcome = judge(case, session.run(spec.timed, inputs, schedule))
-            outcomes.append(outcome)
-            if outcome.output is None:
-                return outcome
+            outcomes.append(judge(case, session.run(spec.timed, inputs, schedule)))
+            divergence = next((n for n in session.notes if n.status is Status.DIVERGENCE), None)
+            if divergence is not None:  # comes before what it led to
+                lines = tuple(divergence.lines)
+                return Outcome(Status.DIVERGENCE, np.inf, divergence.summary, lines=lines)
+            if outcomes[-1].output is None:
+                return outcomes[-1]
     worst = max(outcomes, key=lambda outcome: outcome.error)
     outputs = [outcome.output for outcome in outcomes if outcome.output is not None]
     steady = all(same_bits(outputs[0], output) for output in outputs)
@@ -126,16 +128,3 @@ def differing(one: Tensor, other: Tensor) -> int:
     width = one.element_size()
     left, right = (t.reshape(-1).view(torch.uint8).reshape(-1, width) for t in (one, other))
     return int((left != right).any(dim=1).sum())
-
-
-def build_emulated(kernels: Sequence[Block], *, checked: bool = False) -> list[BuildResult]:
-    """The emulator's library of several kernels of a unit."""
-    del checked
-    return [build(EmulatorToolchain(), kernels)]
-
-
-def run_emulated(case: KernelCase, libraries: Sequence[BuildResult], which: int) -> Outcome:
-    """The first library that finds a fault has the word."""
-    outcomes = [run(case, library, which) for library in libraries]
-    wrong = (outcome for outcome in outcomes if outcome.status is not Status.PASSED)
-    return next(wrong, outcomes[-1])

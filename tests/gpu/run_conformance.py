@@ -31,16 +31,15 @@ from conformance.mutants import MUTANTS  # noqa: E402
 from conformance.running import (  # noqa: E402
     Outcome,
     build,
-    build_emulated,
     differing,
     distance,
     run,
-    run_emulated,
 )
 from conformance.units import Block, source_hash  # noqa: E402
 
 from cutegen.measurement.environment import driver_version, git_commit  # noqa: E402
 from cutegen.status import Status  # noqa: E402
+from cutegen.toolchain.emulated import EmulatorToolchain  # noqa: E402
 from cutegen.toolchain.nvcc import NvccToolchain  # noqa: E402
 from cutegen.toolchain.protocol import BuildResult  # noqa: E402
 
@@ -88,15 +87,15 @@ class Builds:
         """Start all builds."""
         self._pool = ThreadPoolExecutor(jobs)
         self._gpu: dict[Block, Future[BuildResult]] = {}
-        self._emulated: dict[tuple[str, type], tuple[list[Block], Future[list[BuildResult]]]] = {}
+        self._emulated: dict[tuple[str, type], tuple[list[Block], Future[BuildResult]]] = {}
         for item in todo:
             unit = item.case.unit if isinstance(item, Mutant) else item.unit
             blocks, _ = self._emulated.setdefault((unit, type(item)), ([], Future()))
             if item.block not in blocks:
                 blocks.append(item.block)
-        for (unit, kind), (blocks, _) in self._emulated.items():
-            future = self._pool.submit(build_emulated, blocks, checked=kind is Mutant)
-            self._emulated[unit, kind] = (blocks, future)
+        emulator = EmulatorToolchain()
+        for key, (blocks, _) in self._emulated.items():
+            self._emulated[key] = (blocks, self._pool.submit(build, emulator, blocks))
         nvcc = NvccToolchain()
         for item in todo:
             if item.block not in self._gpu:
@@ -106,8 +105,8 @@ class Builds:
         """Waits for it."""
         return self._gpu[kernel].result()
 
-    def emulated(self, item: KernelCase | Mutant) -> tuple[list[BuildResult], int]:
-        """The emulator's libraries, and the kernel's number in them."""
+    def emulated(self, item: KernelCase | Mutant) -> tuple[BuildResult, int]:
+        """The emulator's library, and the kernel's number in it."""
         unit = item.case.unit if isinstance(item, Mutant) else item.unit
         blocks, future = self._emulated[unit, type(item)]
         return future.result(), blocks.index(item.block)
@@ -124,15 +123,13 @@ def on_gpu(case: KernelCase, built: BuildResult, timeout_s: float) -> Outcome:
 
 def do_case(builds: Builds, case: KernelCase) -> Record:
     """A case on both machines."""
-    libraries, which = builds.emulated(case)
-    emulator = run_emulated(case, libraries, which)
+    emulator = run(case, *builds.emulated(case))
     return compared(case, on_gpu(case, builds.gpu(case.block), 60.0), emulator)
 
 
 def do_mutant(builds: Builds, mutant: Mutant) -> Record:
     """A mutant on both machines; the GPU may hang, and is given up then."""
-    libraries, which = builds.emulated(mutant)
-    emulator = run_emulated(mutant.case, libraries, which)
+    emulator = run(mutant.case, *builds.emulated(mutant))
     gpu = on_gpu(mutant.case, builds.gpu(mutant.block), HANG_S)
     return {
         "of": mutant.case.name,
