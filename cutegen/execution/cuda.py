@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import torch
-from torch import Tensor
 
 from cutegen.execution.cudart import CudaError, CudaRuntime
 from cutegen.execution.evaluation import failed_build, judge, unavailable
@@ -97,8 +96,7 @@ class CudaExecutor:
     def measure(self, job: MeasurementJob) -> Measurement:
         """Time candidate, incumbent and PyTorch by turns, at the timed shapes."""
         try:
-            with ExitStack() as stack:
-                return self._measure(job, stack)
+            return self._measure(job)
         except (BaselineError, CudaError, torch.cuda.OutOfMemoryError) as error:
             return Measurement(state=MeasurementState.UNMEASURED, reason=str(error))
         except SampleFailedError as error:
@@ -159,7 +157,38 @@ class CudaExecutor:
         standby.timeout_s = timeout_s
         return standby
 
-    def _measure(self, job: MeasurementJob, stack: ExitStack) -> Measurement:
+    def _measure(self, job: MeasurementJob) -> Measurement:
+        """Time by turns; then a fresh process must agree with what the timed calls left."""
+        device = torch.device("cuda", self.device)
+        with ExitStack() as stack:
+            measurement, candidate = self._interleaved(job, stack)
+            if measurement.state is not MeasurementState.MEASURED:
+                return measurement
+            left = {n: t.clone() for n, t in candidate.read_outputs(job.spec.timed).items()}
+            torch.cuda.synchronize(device)
+        build = self._built(job.spec, job.source)
+        inputs = draw_inputs(job.spec, job.spec.timed, Distribution.NORMAL, job.seed, device)
+        candidate.replay_changes(inputs)
+        with self._open(job.spec, build, (job.spec.timed,), job.timeout_s) as afresh:
+            run = afresh.run(job.spec.timed, inputs, afresh.schedules[0])
+            if run.failure is not None:
+                return _refused(run.failure.summary)
+            wrong = [
+                name for name, output in run.outputs.items() if not same_bits(output, left[name])
+            ]
+        if not wrong:
+            return measurement
+        return measurement.model_copy(
+            update={
+                "state": MeasurementState.REFUSED,
+                "reason": f"the timed calls left other values in {', '.join(wrong)} than a fresh "
+                "process computes from the same inputs: they answer from memory, or not at all",
+            }
+        )
+
+    def _interleaved(
+        self, job: MeasurementJob, stack: ExitStack
+    ) -> tuple[Measurement, WorkerSession]:
         eager = stack.enter_context(self._baseline(job.timeout_s))
         ceilings = eager.ceilings()
         eager.load(job.spec, seed=job.seed)
@@ -174,7 +203,7 @@ class CudaExecutor:
             more["compile"] = stack.enter_context(Baseline(self.device, job.timeout_s))
             more["compile"].load(job.spec, "compile", job.seed)
         candidate = sessions[0]
-        right = _kept_aside(candidate, job.spec.timed)
+        candidate.clear_outputs(job.spec.timed)
         measurement = measure_candidate(
             job.spec,
             candidate=candidate,
@@ -185,19 +214,7 @@ class CudaExecutor:
             samples=job.samples,
             device=self.device,
         )
-        if measurement.state is MeasurementState.MEASURED:
-            # What was timed must be what was verified.
-            now = candidate.read_outputs(job.spec.timed)
-            wrong = [name for name, output in right.items() if not same_bits(output, now[name])]
-            if wrong:
-                return measurement.model_copy(
-                    update={
-                        "state": MeasurementState.REFUSED,
-                        "reason": f"the timed calls left other values in {', '.join(wrong)} than "
-                        "the call before them: the timed work is not the verified work",
-                    }
-                )
-        return measurement
+        return measurement, candidate
 
     def _open(
         self, spec: KernelSpec, build: BuildResult, cases: tuple[Case, ...], timeout_s: float
@@ -218,13 +235,6 @@ def architecture(device: int) -> str:
     """The nvcc target of a device, such as ``sm_90a``."""
     major, minor = torch.cuda.get_device_capability(device)
     return f"sm_{major}{minor}" + ("a" if major >= _ARCHITECTURE_SPECIFIC else "")
-
-
-def _kept_aside(session: WorkerSession, case: Case) -> dict[str, Tensor]:
-    """Copies of the outputs; the outputs themselves are overwritten with zeros."""
-    copies = {name: output.clone() for name, output in session.read_outputs(case).items()}
-    session.clear_outputs(case)
-    return copies
 
 
 def _refused(reason: str) -> Measurement:

@@ -31,6 +31,9 @@ class Device(Protocol):
     def read(self, address: int, nbytes: int) -> bytes:
         """Copy bytes to the host."""
 
+    def write(self, address: int, data: bytes) -> None:
+        """Copy bytes from the host."""
+
     def before(self, used: int) -> None:
         """Bring the arena up to date for a launch."""
 
@@ -85,6 +88,10 @@ class HostDevice:
     def read(self, address: int, nbytes: int) -> bytes:
         """Copy bytes to the host."""
         return ctypes.string_at(address, nbytes)
+
+    def write(self, address: int, data: bytes) -> None:
+        """Copy bytes from the host."""
+        ctypes.memmove(address, data, len(data))
 
     def before(self, used: int) -> None:
         """Both processes see the same pages. What this case does not use is out of bounds."""
@@ -165,6 +172,11 @@ class CudaDevice:
         host = ctypes.create_string_buffer(nbytes)
         self.runtime.copy(ctypes.addressof(host), address, nbytes)
         return host.raw
+
+    def write(self, address: int, data: bytes) -> None:
+        """Copy bytes from the host."""
+        host = ctypes.create_string_buffer(data, len(data))
+        self.runtime.copy(address, ctypes.addressof(host), len(data))
 
     def before(self, used: int) -> None:
         """Copy the first ``used`` bytes of the parent's arena into our own."""

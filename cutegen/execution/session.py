@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from torch import Tensor
 
 from cutegen.execution.address_space import space_for
+from cutegen.execution.changes import Changes
 from cutegen.execution.confinement import LAYERS
 from cutegen.execution.failures import NOTHING_LAUNCHED, ended_worker, failed_launch
 from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespasses, view
@@ -68,6 +69,7 @@ class WorkerSession:
         self._process: WorkerProcess | None = None
         self._broken: Failure | None = None
         self._launches = 0  # seeds the emulator, so that no random order is tried twice
+        self._changes: Changes | None = None
         self.facts: dict[str, JsonValue] = {}
         self.residuals_us: list[float] = []
         self.poison = 0xFF  # the byte of unwritten workspace and shared memory: NaN
@@ -181,6 +183,7 @@ class WorkerSession:
             return CaseRun(failure=self._broken)
         self._launches += 1
         layout, memory = Layout(case), self._arena.memory
+        self._changes = Changes(layout)
         prepare(memory, layout, inputs)
         self._arena.to_worker()
         try:
@@ -219,16 +222,24 @@ class WorkerSession:
     def sample(self) -> float:
         """Time the last launch again, on a cold L2, in microseconds.
 
+        A few input elements get new values first; ``replay_changes`` makes the same changes.
+
         Raises:
             SampleFailedError: The call failed, crashed or did not end in time.
         """
-        reply = self._exchange("sample")
+        changes = self._changes.draw() if self._changes is not None else []
+        reply = self._exchange("sample", changes=changes)
         failure = failed_launch(reply)
         if failure is not None:
             self._broken = failure
             raise SampleFailedError(failure.summary)
         self.residuals_us.append(float(reply["residual_us"]))
         return float(reply["us"])
+
+    def replay_changes(self, inputs: Mapping[str, Tensor]) -> None:
+        """Bring the inputs of the last launch, in place, to where the samples have left them."""
+        if self._changes is not None:
+            self._changes.apply(inputs)
 
     def calls(self) -> CallFigures:
         """What one call of the last launch costs beside its device time.
@@ -266,11 +277,11 @@ class WorkerSession:
         self._arena.to_worker()
         self._exchange("put")
 
-    def _exchange(self, operation: str) -> dict[str, Any]:
+    def _exchange(self, operation: str, **fields: object) -> dict[str, Any]:
         if self._broken is not None or self._process is None:
             raise SampleFailedError(self._broken.summary if self._broken else "not started")
         try:
-            return self._process.ask(operation, self._timeout_s)
+            return self._process.ask(operation, self._timeout_s, **fields)
         except WorkerEndedError as error:
             raise SampleFailedError(self._break(error).summary) from error
 

@@ -40,6 +40,7 @@ class _Worker:
         self._used = 0
         self._arguments: ctypes.Array[ctypes.c_char]
         self._workspace = (0, 0)
+        self._poison = 0xFF  # NaN in every floating type
         self._workspaces: dict[int, int] = {}
         self._timed: TimedLaunches | None = None
 
@@ -77,8 +78,14 @@ class _Worker:
         reply["workspace_intact"] = bool(reply["code"]) or self._guards_hold()
         return reply
 
-    def sample(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
-        """Time one launch on a cold L2: ``us`` and ``residual_us`` of ``TimedLaunches.cold``."""
+    def sample(self, request: Message) -> Message:
+        """Time one launch on a cold L2: ``us`` and ``residual_us`` of ``TimedLaunches.cold``.
+
+        What the last call left in the workspace is gone, and some inputs have changed.
+        """
+        for offset, data in request["changes"]:
+            self._device.write(self._base + offset, bytes.fromhex(data))
+        self._poison_workspace()
 
         def cold(timed: TimedLaunches) -> Message:
             microseconds, residual = timed.cold()
@@ -137,10 +144,16 @@ class _Worker:
             base = self._workspaces[nbytes]
             self._device.fill(base, _GUARD_BYTE, nbytes + 2 * _WORKSPACE_GUARD)
             self._workspace = (base + _WORKSPACE_GUARD, nbytes)
-            self._device.fill(self._workspace[0], request["poison"], nbytes)
+            self._poison = request["poison"]
+            self._poison_workspace()
             _put(packed, request["workspace"], self._workspace[0])
             _put(packed, request["workspace_bytes"], nbytes)
             self._arguments = ctypes.create_string_buffer(bytes(packed), len(packed))
+
+    def _poison_workspace(self) -> None:
+        address, nbytes = self._workspace
+        if nbytes:
+            self._device.fill(address, self._poison, nbytes)
 
     def _run(self) -> Message:
         code = int(self._library.cutegen_launch(self._arguments))
