@@ -86,15 +86,23 @@ class Cases:
             for tensor in self._inputs
         )
 
+    def work(self, shapes: Shapes) -> Work | None:
+        """How much the reference does at some shapes; None where it raises or returns nothing."""
+        run = self._tried(shapes)
+        return Work(run.elements, run.multiplies) if run is not None else None
+
     def _probe(self, shapes: Shapes) -> Work | None:
+        run = self._tried(shapes)
+        if run is None or [len(shape) for shape, _ in run.outputs] != self._ranks:
+            return None
+        return Work(run.elements, run.multiplies)
+
+    def _tried(self, shapes: Shapes) -> MetaRun | None:
         try:
             run = self._run(shapes)
         except Exception:  # noqa: BLE001 - whatever it raises, it does not run at these shapes
             return None
-        outputs = [shape for shape, _ in run.outputs]
-        if [len(shape) for shape in outputs] != self._ranks or any(0 in x for x in outputs):
-            return None
-        return Work(run.elements, run.multiplies)
+        return None if any(0 in shape for shape, _ in run.outputs) else run
 
     def _run(self, shapes: Shapes) -> MetaRun:
         waiting = iter(shapes)

@@ -126,14 +126,15 @@ def module_state(module: nn.Module) -> dict[str, Tensor]:
 
 
 @functools.lru_cache(maxsize=2)
-def _built(reference: Reference) -> nn.Module:
+def built_module(reference: Reference) -> nn.Module:
+    """The module of a reference, built once; it is shared, so nobody may change it."""
     return reference.build()
 
 
 def state_values(spec: "KernelSpec") -> dict[str, Tensor]:
     """Parameters and buffers as initialised, on the CPU, contiguous, by contract name."""
     arguments = spec.timed.of("parameter", "buffer")
-    tensors = module_state(_built(spec.reference)).values()
+    tensors = module_state(built_module(spec.reference)).values()
     return {
         argument.name: tensor.detach().contiguous()
         for argument, tensor in zip(arguments, tensors, strict=True)
@@ -210,7 +211,7 @@ def evaluate(
     Returns:
         The outputs in order.
     """
-    module = _built(spec.reference)
+    module = built_module(spec.reference)
     state_arguments = spec.timed.of("parameter", "buffer")
 
     def cast(tensor: Tensor) -> Tensor:

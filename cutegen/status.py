@@ -16,6 +16,7 @@ class Status(StrEnum):
     OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
     MISALIGNED = "MISALIGNED"  # an access wider than its address is aligned
     RACE = "RACE"
+    STATEFUL = "STATEFUL"  # a call depends on the calls before it
     UNINITIALIZED = "UNINITIALIZED"  # the result depends on memory that nobody wrote
     DEADLOCK = "DEADLOCK"  # threads wait for what cannot come
     DIVERGENCE = "DIVERGENCE"  # threads stand at different barriers, or lanes are missing

@@ -24,8 +24,9 @@ from cutegen.toolchain.nvcc import NvccToolchain
 from cutegen.toolchain.protocol import BuildRequest, BuildResult, Toolchain
 from cutegen.verification.expectation import draw_inputs
 from cutegen.verification.inputs import Distribution
-from cutegen.verification.ladder import VerificationPolicy
+from cutegen.verification.plan import plan_checks
 from cutegen.verification.poison import same_bits
+from cutegen.verification.policy import VerificationPolicy
 from cutegen.verification.verdict import Verdict
 
 _ARCHITECTURE_SPECIFIC = 9  # from sm_90 on, wgmma and TMA need the target's "a" variant
@@ -80,14 +81,14 @@ class CudaExecutor:
         build = self.build(job.spec, job.source)
         if build.status is not Status.PASSED:
             return failed_build(self.name, build)
-        cases = (*job.spec.checks, job.spec.timed)
+        plan = plan_checks(job.spec, job.source)
 
         def open_session() -> WorkerSession:
-            return self._open(job.spec, build, cases, job.timeout_s)
+            return self._open(job.spec, build, plan.cases(job.spec), job.timeout_s)
 
         try:
             with exclusive(self.device):  # nobody's times are disturbed by these launches
-                return judge(self.name, job, build, open_session, self._policy)
+                return judge(self.name, job, build, open_session, policy=self._policy, plan=plan)
         except CudaError as error:
             return unavailable(self.name, *_blame(error))
         finally:

@@ -9,7 +9,8 @@ from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.spec import KernelSpec
 from cutegen.toolchain.emulated import EmulatorToolchain
 from cutegen.toolchain.protocol import BuildRequest, BuildResult, Toolchain
-from cutegen.verification.ladder import VerificationPolicy
+from cutegen.verification.plan import plan_checks
+from cutegen.verification.policy import VerificationPolicy
 from cutegen.verification.verdict import Verdict
 
 UNMEASURED = (
@@ -37,14 +38,15 @@ class EmulatedExecutor:
     def evaluate(self, job: EvaluationJob) -> Verdict:
         """Climb the ladder of checks; the first failure is the verdict."""
         build = self.build(job.spec, job.source)
+        plan = plan_checks(job.spec, job.source)
 
         def open_session() -> WorkerSession:
             assert build.library is not None
-            cases = (*job.spec.checks, job.spec.timed)
-            arena = HostArena(arena_bytes(filter(small_enough_to_emulate, cases)))
+            cases = filter(small_enough_to_emulate, plan.cases(job.spec))
+            arena = HostArena(arena_bytes(cases))
             return WorkerSession(job.spec, build.library, arena, timeout_s=job.timeout_s)
 
-        return judge(self.name, job, build, open_session, self._policy)
+        return judge(self.name, job, build, open_session, policy=self._policy, plan=plan)
 
     def measure(self, job: MeasurementJob) -> Measurement:  # noqa: ARG002 - the protocol's signature
         """Nothing is measured here, and the answer says so."""

@@ -7,7 +7,9 @@ from cutegen.execution.protocol import EvaluationJob
 from cutegen.execution.session import WorkerSession
 from cutegen.status import Status
 from cutegen.toolchain.protocol import BuildResult
-from cutegen.verification.ladder import VerificationPolicy, verify
+from cutegen.verification.ladder import verify
+from cutegen.verification.plan import CheckPlan
+from cutegen.verification.policy import VerificationPolicy
 from cutegen.verification.verdict import Evidence, Verdict
 
 
@@ -16,14 +18,16 @@ def judge(
     job: EvaluationJob,
     build: BuildResult,
     open_session: Callable[[], WorkerSession],
+    *,
     policy: VerificationPolicy,
+    plan: CheckPlan,
 ) -> Verdict:
     """Turn a failed build into a verdict, or climb the ladder with the built candidate."""
     began = time.monotonic()
     if build.status is not Status.PASSED:
         return failed_build(executor, build)
     with open_session() as session:
-        verdict = verify(job.spec, session, policy, job.seed)
+        verdict = verify(job.spec, session, policy, job.seed, plan)
     return verdict.model_copy(update={"seconds": time.monotonic() - began})
 
 

@@ -106,6 +106,10 @@ class WorkerSession:
 
     def __enter__(self) -> Self:
         """Start the worker and load the candidate; a failure shows in the first run."""
+        self._start()
+        return self
+
+    def _start(self) -> None:
         try:
             self._process = WorkerProcess(
                 self._arena.descriptor,
@@ -123,7 +127,6 @@ class WorkerSession:
         except BaseException:
             self.close()
             raise
-        return self
 
     def __exit__(
         self,
@@ -139,6 +142,13 @@ class WorkerSession:
         if self._process is not None:
             self._process.close()
         self._arena.close()
+
+    def restart(self) -> None:
+        """Load the candidate anew in a fresh process, as if it had never been called."""
+        if self._process is not None:
+            self._process.close()
+        self._process, self._broken, self._launches = None, None, 0
+        self._start()
 
     def _load(self, process: WorkerProcess) -> None:
         reply = self._ask_to_load(process)
@@ -194,6 +204,8 @@ class WorkerSession:
         reports = parse_reports(reply["report"])
         self.notes += [r for r in reports if not r.fatal and r not in self.notes]
         failure = failed_launch(reply)
+        if failure is not None and failure.refuses_shapes:
+            return CaseRun(failure=failure)
         if failure is not None:
             # After an error the context may be lost: nothing more is asked of this process.
             log = self._process.close()

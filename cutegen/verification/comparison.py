@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from cutegen.spec import TensorArg
-from cutegen.verification.precision import ELEMENT_FACTOR, FACTOR, Tolerance
+from cutegen.verification.precision import ELEMENT_FACTOR, Tolerance
+from cutegen.verification.sensitivity import Sway
 from cutegen.verification.verdict import ErrorMeasure
 
 _CHUNK = 1 << 26  # elements; a chunk in float64 is half a gigabyte
@@ -19,13 +20,14 @@ class Target:
     """What one output should be.
 
     ``exact`` is the float64 result (integers as they are), ``native`` is PyTorch's own at
-    the math mode, ``shaken`` the float64 result for inputs perturbed by one roundoff.
+    the math mode, ``sway`` how far the float64 result moves when the inputs do by a roundoff.
+    Without a ``tolerance`` values must be equal.
     """
 
     tensor: TensorArg
     exact: Tensor
     native: Tensor
-    shaken: Tensor | None
+    sway: Sway
     tolerance: Tolerance | None
 
 
@@ -34,13 +36,16 @@ class Comparison:
     """The verdict on one output.
 
     ``spread`` is the share of elements whose own relative error is at least an eighth of
-    the whole tensor's: near zero for a few wrong elements, large for lost precision.
+    the whole tensor's: near zero for a few wrong elements, large for lost precision. An
+    element may err by ``slack`` plus ``relative`` times what it should be.
     """
 
     measure: ErrorMeasure
     sensitivity: float
     spread: float
     nonfinite: int  # elements that are NaN or infinite and should not be
+    slack: float = 0.0
+    relative: float = 0.0
 
     @property
     def within_bounds(self) -> bool:
@@ -56,10 +61,8 @@ class _Sums:
     reference: float = 0.0
     error: float = 0.0
     native: float = 0.0
-    shaken: float = 0.0
     worst: float = 0.0
     worst_native: float = 0.0
-    worst_shaken: float = 0.0
     nonfinite: int = 0
     special_faults: int = 0
     count: int = 0
@@ -68,16 +71,18 @@ class _Sums:
 def compare(check: str, output: Tensor, target: Target) -> Comparison:
     """Compare ``output`` (any device) with its target. Never raises for what is in it."""
     if target.tolerance is None:
-        return _compare_integers(check, output, target)
+        return _compare_equal(check, output, target)
     sums = _accumulate(output, target)
     norm = max(sqrt(sums.reference), sqrt(max(sums.count, 1)) * _tiny(output))
     wrong = sums.nonfinite + sums.special_faults
     error = inf if wrong else sqrt(sums.error) / norm
-    native, sensitivity = sqrt(sums.native) / norm, sqrt(sums.shaken) / norm
-    floor = target.tolerance.floor
-    bound = FACTOR * native + 2 * sensitivity + floor
+    native, sensitivity = sqrt(sums.native) / norm, sqrt(target.sway.squares) / norm
+    floor, amplification = target.tolerance.floor, target.tolerance.amplification
+    bound = target.tolerance.bound(native, sensitivity)
     rms = norm / sqrt(max(sums.count, 1))
-    slack = ELEMENT_FACTOR * (sums.worst_native + sums.worst_shaken + floor * rms)
+    slack = ELEMENT_FACTOR * (
+        sums.worst_native + target.sway.worst * amplification / 2 + floor * rms
+    )
     bad_count, first, erring = _bad_elements(
         output, target, slack, ELEMENT_FACTOR * floor, error / 8
     )
@@ -96,12 +101,14 @@ def compare(check: str, output: Tensor, target: Target) -> Comparison:
         sensitivity=sensitivity,
         spread=erring / max(sums.count, 1),
         nonfinite=sums.nonfinite,
+        slack=slack,
+        relative=ELEMENT_FACTOR * floor,
     )
 
 
 def _accumulate(output: Tensor, target: Target) -> _Sums:
     sums = _Sums()
-    for _, out, exact, native, shaken in _chunks(output, target):
+    for _, out, exact, native in _chunks(output, target):
         special, fault = _special(out, exact, native, output.dtype)
         stray = ~special & ~torch.isfinite(out)
         plain = ~special & ~stray
@@ -118,10 +125,6 @@ def _accumulate(output: Tensor, target: Target) -> _Sums:
         error = torch.where(plain, native - exact, zero).abs()
         sums.native += float(error.square().sum())
         sums.worst_native = max(sums.worst_native, float(error.max()))
-        if shaken is not None:
-            error = torch.where(plain, shaken - exact, zero).nan_to_num().abs()
-            sums.shaken += float(error.square().sum())
-            sums.worst_shaken = max(sums.worst_shaken, float(error.max()))
     return sums
 
 
@@ -130,7 +133,7 @@ def _bad_elements(
 ) -> tuple[int, int | None, int]:
     """Count elements out of bounds, find the first, and count noticeably erring ones."""
     count, first, erring = 0, None, 0
-    for start, out, exact, native, _ in _chunks(output, target):
+    for start, out, exact, native in _chunks(output, target):
         special, fault = _special(out, exact, native, output.dtype)
         distance = (out - exact).abs()
         far = ~(distance <= slack + relative * exact.abs())  # NaN is far
@@ -160,30 +163,28 @@ def _special(
     return special, special & ~agrees
 
 
-def _chunks(
-    output: Tensor, target: Target
-) -> Iterator[tuple[int, Tensor, Tensor, Tensor, Tensor | None]]:
-    """Start index, then output, exact, native and shaken as flat float64 chunks."""
-    flat = [part.reshape(-1) for part in (output, target.exact, target.native) if part is not None]
-    shaken = None if target.shaken is None else target.shaken.reshape(-1)
+def _chunks(output: Tensor, target: Target) -> Iterator[tuple[int, Tensor, Tensor, Tensor]]:
+    """Start index, then output, exact and native as flat float64 chunks."""
+    flat = [part.reshape(-1) for part in (output, target.exact, target.native)]
     for start in range(0, output.numel(), _CHUNK):
         out, exact, native = (part[start : start + _CHUNK].double() for part in flat)
-        perturbed = None if shaken is None else shaken[start : start + _CHUNK].double()
-        yield start, out, exact, native, perturbed
+        yield start, out, exact, native
 
 
-def _compare_integers(check: str, output: Tensor, target: Target) -> Comparison:
-    """Integers must equal the float64 result or PyTorch's: near ties they may differ."""
+def _compare_equal(check: str, output: Tensor, target: Target) -> Comparison:
+    """Values must equal the float64 result or PyTorch's: near ties integers may differ."""
     out = output.reshape(-1)
     if out.dtype == torch.bool:
         out = out.view(torch.uint8)  # a poisoned byte is no truth value; compare it as a number
-    exact = target.exact.reshape(-1).to(torch.int64)
-    native = target.native.reshape(-1).to(torch.int64)
-    wide = out.to(torch.int64)
-    bad = (wide != exact) & (wide != native)
+    wide = torch.float64 if out.is_floating_point() else torch.int64
+    out = out.to(wide)
+    exact, native = (part.reshape(-1).to(wide) for part in (target.exact, target.native))
+    bad = (out != exact) & (out != native)
     count = int(bad.sum())
     first = int(torch.nonzero(bad)[0]) if count else None
-    distance = (wide - exact).abs()
+    nonfinite = int((~torch.isfinite(out)).sum()) if out.is_floating_point() else 0
+    distance = (out - exact).abs()
+    worst = inf if nonfinite else float(distance.max()) if count else 0.0
     return Comparison(
         measure=ErrorMeasure(
             check=check,
@@ -191,14 +192,14 @@ def _compare_integers(check: str, output: Tensor, target: Target) -> Comparison:
             error=count / max(out.numel(), 1),
             torch_error=0.0,
             bound=0.0,
-            max_abs_error=float(distance.max()) if count else 0.0,
+            max_abs_error=_jsonable(worst),
             bad_count=count,
             total=out.numel(),
             first_bad_index=_unravel(first, target.tensor.shape),
         ),
         sensitivity=0.0,
         spread=0.0,
-        nonfinite=0,
+        nonfinite=nonfinite,
     )
 
 

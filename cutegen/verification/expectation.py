@@ -9,10 +9,11 @@ from torch import Tensor
 from cutegen.reference import evaluate, sample_inputs, state_values
 from cutegen.spec import Case, KernelSpec
 from cutegen.verification.comparison import Target
-from cutegen.verification.inputs import Distribution, draw, perturb
+from cutegen.verification.inputs import Distribution, draw
 from cutegen.verification.math_mode import native_result
 from cutegen.verification.precision import tolerance, working_roundoff
-from cutegen.verification.reduction import LongestSum
+from cutegen.verification.reduction import SummedTerms
+from cutegen.verification.sensitivity import Sway, sways
 
 _CHUNK = 1 << 26
 
@@ -22,7 +23,8 @@ class Expectation:
     """One check: a case on one distribution, with what should come out.
 
     ``telling`` is the least share, over the outputs, of elements that are finite in the
-    reference: a check with none of them shows nothing.
+    reference: a check with none of them shows nothing. ``sensitivity_assumed`` says that the
+    device could not hold the perturbed evaluation, and the sensitivity is another check's.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Expectation:
     inputs: Mapping[str, Tensor]
     targets: tuple[Target, ...]
     telling: float
+    sensitivity_assumed: bool = False
 
 
 def check_name(case: Case, distribution: Distribution) -> str:
@@ -54,50 +57,61 @@ def draw_inputs(
 def expect(
     spec: KernelSpec,
     case: Case,
-    distribution: Distribution,
-    seed: int,
+    name: str,
     inputs: Mapping[str, Tensor],
     *,
-    shake: bool = True,
+    seed: int = 0,
+    known_sensitivity: float | None = None,
+    equal_terms: bool = False,
 ) -> Expectation:
     """Evaluate the reference in float64 and at the math mode, on the inputs' device.
 
     Args:
         spec: The spec.
         case: The shapes.
-        distribution: Where the inputs came from.
-        seed: Seed of the perturbation.
+        name: How the check is called in evidence.
         inputs: Inputs, parameters and buffers by name.
-        shake: Also evaluate perturbed inputs; costs as much memory again.
+        seed: Seed of the perturbation.
+        known_sensitivity: Where the device cannot hold another float64 evaluation, for the
+            perturbed inputs, take this relative sensitivity, seen at other shapes.
+        equal_terms: The inputs make many terms of a sum equal to each other.
+
+    Raises:
+        torch.cuda.OutOfMemoryError: The device cannot hold the float64 evaluation.
     """
-    with LongestSum() as sums:
+    with SummedTerms() as sums:
         native = native_result(spec, inputs)
     exact = evaluate(spec, inputs, precision=torch.float64)
     outputs = case.of("output")
-    shaken: tuple[Tensor | None, ...] = (None,) * len(outputs)
-    if shake:
-        moved = perturb(inputs, working_roundoff(output.dtype for output in outputs), seed)
-        shaken = evaluate(spec, moved, precision=torch.float64)
+    roundoff = working_roundoff(output.dtype for output in outputs)
+    assumed = False
+    try:
+        moves = sways(spec, inputs, exact, roundoff, seed)
+    except torch.cuda.OutOfMemoryError:
+        if known_sensitivity is None:
+            raise
+        torch.cuda.empty_cache()
+        moves = tuple(Sway.assumed(known_sensitivity, part) for part in exact)
+        assumed = True
     targets = tuple(
         Target(
             tensor=tensor,
             exact=exact_part.contiguous(),
             native=native_part.contiguous(),
-            shaken=shaken_part.contiguous() if shaken_part is not None else None,
-            tolerance=tolerance(tensor.dtype, spec.math_mode, sums.length)
+            sway=sway,
+            tolerance=tolerance(tensor.dtype, spec.math_mode, sums.total, equal_terms=equal_terms)
             if tensor.dtype.is_floating
             else None,
         )
-        for tensor, exact_part, native_part, shaken_part in zip(
-            outputs, exact, native, shaken, strict=True
-        )
+        for tensor, exact_part, native_part, sway in zip(outputs, exact, native, moves, strict=True)
     )
     return Expectation(
-        name=check_name(case, distribution),
+        name=name,
         case=case,
         inputs=inputs,
         targets=targets,
         telling=min(_finite_share(target) for target in targets),
+        sensitivity_assumed=assumed,
     )
 
 

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 
+from pydantic import JsonValue
+
 from cutegen.spec import Case, KernelSpec, TensorArg
 from cutegen.status import Status
 from cutegen.verification.comparison import Comparison
+from cutegen.verification.patterns import Looks, Pattern
 from cutegen.verification.poison import Unwritten
 from cutegen.verification.session import CaseRun, Failure
 from cutegen.verification.verdict import Evidence
 
 _RACE_HINT = (
-    "either threads race (a missing __syncthreads, also before shared memory is reused; a wait on "
-    "the wrong stage; two blocks that write one element), or a call depends on an earlier one"
+    "threads race: a missing __syncthreads, also before shared memory is reused; a wait on the "
+    "wrong stage; two blocks that write one element"
 )
 
 
@@ -25,7 +28,8 @@ class BrokenRungError(Exception):
         summary: str,
         *hints: str,
         comparison: Comparison | None = None,
-        **facts: str | int | list[str],
+        pattern: Pattern | None = None,
+        **facts: JsonValue,
     ) -> None:
         """Put everything that was seen into evidence."""
         super().__init__(summary)
@@ -35,7 +39,7 @@ class BrokenRungError(Exception):
             check=check,
             errors=(comparison.measure,) if comparison is not None else (),
             hints=hints,
-            facts={**facts},
+            facts={**facts, **({"pattern": pattern.value} if pattern else {})},
         )
 
 
@@ -92,6 +96,7 @@ def not_written(check: str, output: str, hole: Unwritten) -> BrokenRungError:
         f"{output}: {hole.count} of {hole.total} elements were never written, "
         f"from flat index {hole.first} on",
         hint,
+        pattern=Pattern.TAIL if hole.is_tail else Pattern.LAYOUT,
         unwritten_first=hole.first,
         unwritten_count=hole.count,
     )
@@ -111,6 +116,7 @@ def less_precise(
         f"compute in {mode} throughout, or split operands so that no bits are lost",
         "an approximation of the function (a fast intrinsic, another formula) looks the same",
         comparison=comparison,
+        pattern=Pattern.PRECISION,
     )
 
 
@@ -118,8 +124,10 @@ def wrong(
     check: str,
     tensor: TensorArg,
     comparison: Comparison,
-    hints: Sequence[str],
-    passed_before: list[str],
+    looks: Looks,
+    *,
+    histogram: dict[str, int],
+    passed_before: Sequence[str],
 ) -> BrokenRungError:
     """The values are not the reference's."""
     measure = comparison.measure
@@ -127,23 +135,31 @@ def wrong(
     summary = (
         f"{measure.output}: relative error {measure.error:.2e}, allowed {measure.bound:.2e}; "
         f"{measure.bad_count} of {measure.total} elements out of bounds{where}"
-        if tensor.dtype.is_floating
+        if tensor.dtype.is_floating and measure.bound
         else f"{measure.output}: {measure.bad_count} of {measure.total} integers differ{where}"
     )
     return BrokenRungError(
         Status.WRONG_VALUES,
         check,
         summary,
-        *hints,
+        *looks.hints,
         comparison=comparison,
-        passed_before=passed_before,
+        pattern=looks.pattern,
+        error_histogram={**histogram},
+        passed_before=[*passed_before],
     )
 
 
 def race(check: str, comparison: Comparison, summary: str, schedule: str) -> BrokenRungError:
     """Values are wrong, and differ from run to run."""
     return BrokenRungError(
-        Status.RACE, check, summary, _RACE_HINT, comparison=comparison, schedule=schedule
+        Status.RACE,
+        check,
+        summary,
+        _RACE_HINT,
+        comparison=comparison,
+        pattern=Pattern.RACE,
+        schedule=schedule,
     )
 
 
@@ -158,5 +174,33 @@ def unsteady(check: str, comparison: Comparison, schedule: str) -> BrokenRungErr
         summary,
         "floating-point atomics sum in varying order: reduce in a fixed order",
         comparison=comparison,
+        pattern=Pattern.RACE,
         schedule=schedule,
+    )
+
+
+def stateful(check: str, comparison: Comparison, summary: str) -> BrokenRungError:
+    """A call depends on the calls before it, in a way that a fresh process repeats."""
+    return BrokenRungError(
+        Status.STATEFUL,
+        check,
+        summary,
+        "every call must work alone: set device globals, counters and flags anew in each launch, "
+        "and keep nothing in static variables of the host",
+        comparison=comparison,
+        pattern=Pattern.STATE,
+    )
+
+
+def stale(check: str, output: str, changed: int) -> BrokenRungError:
+    """The outputs are those of an earlier call, though the inputs have changed since."""
+    return BrokenRungError(
+        Status.CHEAT,
+        check,
+        f"{output} is that of an earlier call, bit for bit, though {changed} input elements have "
+        "changed since: the result was kept, not computed",
+        "compute from the inputs in every call; recognising inputs by an address, a checksum or "
+        "some of their elements is no computation",
+        pattern=Pattern.STATE,
+        changed_elements=changed,
     )

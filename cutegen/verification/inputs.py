@@ -11,16 +11,28 @@ from cutegen.spec import Case, TensorArg
 
 _LARGE = 8.0
 _SMALL = 1e-2
+_SHIFT = 4.0
+_DENSITY = 0.1
+_RESIDUE = 0.125  # what is left when neighbours cancel, relative to them
 _PARAMETER_SPREAD = 0.1
 
 
 class Distribution(StrEnum):
     """How floating inputs are drawn."""
 
-    NORMAL = "normal"  # zero mean: the only one on which lost precision cannot average out
+    NORMAL = "normal"  # zero mean: lost precision cannot average out
     UNIFORM = "uniform"  # [0, 1), as KernelBench draws
     LARGE = "large"  # normal, times 8: overflow, saturation
-    SMALL = "small"  # normal, times 1/100: cancellation
+    SMALL = "small"  # normal, times 1/100: absolute tolerances, a forgotten epsilon
+    SHIFTED = "shifted"  # normal about 4: a mean that was taken for zero
+    SPARSE = "sparse"  # nine of ten are zero: skipped work, a division by zero
+    EQUAL_ROWS = "equal-rows"  # rows that do not differ: an index that is not used
+    CANCELLING = "cancelling"  # neighbours of opposite sign: sums that nearly vanish
+
+    @property
+    def has_equal_terms(self) -> bool:
+        """Whether many elements are equal, so that roundings in their sums are not independent."""
+        return self in {Distribution.SPARSE, Distribution.EQUAL_ROWS}
 
 
 def draw(
@@ -45,7 +57,7 @@ def draw(
     drawn: dict[str, Tensor] = {}
     for tensor in case.of("input", "parameter", "buffer"):
         generator = torch.Generator(device).manual_seed(
-            _seed(seed, case.name, distribution.value, tensor.name)
+            seed_of(seed, case.name, distribution.value, tensor.name)
         )
         if tensor.name in integers:
             drawn[tensor.name] = integers[tensor.name].to(device).contiguous()
@@ -64,30 +76,54 @@ def perturb(inputs: Mapping[str, Tensor], roundoff: float, seed: int) -> dict[st
         if not tensor.is_floating_point():
             moved[name] = tensor
             continue
-        generator = torch.Generator(tensor.device).manual_seed(_seed(seed, name))
+        generator = torch.Generator(tensor.device).manual_seed(seed_of(seed, name))
         noise = torch.empty(tensor.shape, dtype=torch.float64, device=tensor.device)
         noise.uniform_(1 - roundoff, 1 + roundoff, generator=generator)
         moved[name] = noise.mul_(tensor)
     return moved
 
 
-def _seed(*parts: object) -> int:
+def seed_of(*parts: object) -> int:
+    """A generator's seed from anything that can be told apart as text."""
     digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:7], "big")
 
 
 def _floats(tensor: TensorArg, distribution: Distribution, generator: torch.Generator) -> Tensor:
-    dtype, device = tensor.dtype.torch, generator.device
-    values = torch.empty(tensor.shape, dtype=dtype, device=device)
+    values = torch.empty(tensor.shape, dtype=tensor.dtype.torch, device=generator.device)
+    if distribution is Distribution.UNIFORM:
+        return values.uniform_(generator=generator)
+    values.normal_(generator=generator)
     match distribution:
-        case Distribution.UNIFORM:
-            return values.uniform_(generator=generator)
-        case Distribution.NORMAL:
-            return values.normal_(generator=generator)
         case Distribution.LARGE:
-            return values.normal_(generator=generator).mul_(_LARGE)
+            values.mul_(_LARGE)
         case Distribution.SMALL:
-            return values.normal_(generator=generator).mul_(_SMALL)
+            values.mul_(_SMALL)
+        case Distribution.SHIFTED:
+            values.add_(_SHIFT)
+        case Distribution.SPARSE:
+            values.mul_(torch.empty_like(values).bernoulli_(_DENSITY, generator=generator))
+        case Distribution.EQUAL_ROWS if values.dim() > 1:
+            rows = values.reshape(-1, values.shape[-1])
+            rows.copy_(rows[:1].clone().expand_as(rows))
+        case Distribution.CANCELLING:
+            _cancel(values)
+    return values
+
+
+def _cancel(values: Tensor) -> None:
+    """Turn pairs of neighbours into a value and almost its opposite, in place.
+
+    In the last dimension signs alternate, in the last but one they do not: so both the sum
+    of a row and the product of two matrices cancel.
+    """
+    for dimension, sign in ((-1, -1.0), (-2, 1.0)):
+        if values.dim() < -dimension or values.shape[dimension] < 2:  # noqa: PLR2004 - a pair
+            continue
+        pairs = values.shape[dimension] // 2
+        index = torch.arange(pairs, device=values.device) * 2
+        first, second = (values.index_select(dimension, each) for each in (index, index + 1))
+        values.index_copy_(dimension, index + 1, first * sign + second * _RESIDUE)
 
 
 def _off_initial(initial: Tensor, generator: torch.Generator) -> Tensor:

@@ -1,4 +1,4 @@
-"""How long the longest sum in a reference is: rounding errors grow with its root."""
+"""How long the sums in a reference are: rounding errors grow with the root of that."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,13 +12,24 @@ _RUNNING = ("softmax", "cumsum", "cumprod", "logcumsumexp")
 _SHRINKING = ("sum", "mean", "var", "std", "prod", "norm", "pool", "loss")
 
 
-class LongestSum(TorchDispatchMode):  # type: ignore[no-untyped-call] # PyTorch's own hook
-    """While active, ``length`` is the longest sum that any ATen operation took."""
+class SummedTerms(TorchDispatchMode):  # type: ignore[no-untyped-call] # PyTorch's own hook
+    """While active, counts the terms of the sums that ATen operations take.
+
+    ``longest`` is the longest single sum. ``total`` adds the lengths of all operations up:
+    their errors are independent, so that variances add, and the root of the total is how the
+    error of a chain of sums grows.
+    """
 
     def __init__(self) -> None:
         """Nothing seen yet: a length of one."""
         super().__init__()  # type: ignore[no-untyped-call] # PyTorch's own
-        self.length = 1
+        self.longest = 1
+        self._sum = 0
+
+    @property
+    def total(self) -> int:
+        """Terms of all sums, at least one."""
+        return max(self._sum, 1)
 
     def __torch_dispatch__(
         self,
@@ -29,9 +40,15 @@ class LongestSum(TorchDispatchMode):  # type: ignore[no-untyped-call] # PyTorch'
     ) -> Any:  # noqa: ANN401 - whatever the operation returns
         """Run the operation and note how many terms it summed."""
         result = func(*args, **(kwargs or {}))
-        name = str(getattr(func, "overloadpacket", func)).rpartition(".")[2]
-        self.length = max(self.length, _terms(name, args, result))
+        terms = _terms(operation_name(func), args, result)
+        self.longest = max(self.longest, terms)
+        self._sum += terms if terms > 1 else 0
         return result
+
+
+def operation_name(func: Callable[..., Any]) -> str:
+    """An ATen operation's name without its overload: ``mm``, ``_softmax``."""
+    return str(getattr(func, "overloadpacket", func)).rpartition(".")[2]
 
 
 def _terms(name: str, args: tuple[Any, ...], result: object) -> int:

@@ -12,6 +12,8 @@ from cutegen.frozen import Frozen
 from cutegen.spec import Case
 from cutegen.status import Status
 
+_NOT_SUPPORTED = 801  # cudaErrorNotSupported
+
 
 class Failure(Frozen):
     """Why a case gave no outputs."""
@@ -21,6 +23,12 @@ class Failure(Frozen):
     hints: tuple[str, ...] = ()
     facts: dict[str, JsonValue] = {}
     log: str = ""
+
+    @property
+    def refuses_shapes(self) -> bool:
+        """Whether ``cutegen_launch`` returned cudaErrorNotSupported, as it may for odd shapes."""
+        code, stage = self.facts.get("cuda_error"), self.facts.get("stage")
+        return (code, stage) == (_NOT_SUPPORTED, "return")
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,10 @@ class CaseRun:
 
 
 class Session(Protocol):
-    """One loaded candidate. After a failure no further run is possible."""
+    """One loaded candidate. After a failure no run is possible before a ``restart``.
+
+    A failure that merely ``refuses_shapes`` leaves it usable.
+    """
 
     @property
     def name(self) -> str:
@@ -68,3 +79,6 @@ class Session(Protocol):
             inputs: Inputs, parameters and buffers by name, contiguous, on ``device``.
             schedule: One of ``schedules``.
         """
+
+    def restart(self) -> None:
+        """Load the candidate anew in a fresh process, as if it had never been called."""

@@ -5,7 +5,7 @@ import torch
 from cutegen.spec import Case, DType, KernelSpec, TensorArg
 from cutegen.verification.expectation import draw_inputs
 from cutegen.verification.inputs import Distribution, draw, perturb
-from cutegen.verification.reduction import LongestSum
+from cutegen.verification.reduction import SummedTerms
 
 CPU = torch.device("cpu")
 CASE = Case(
@@ -70,18 +70,18 @@ def test_perturbation_is_relative_and_leaves_integers_alone() -> None:
 
 
 def test_the_longest_sum_is_seen() -> None:
-    with LongestSum() as seen:
+    with SummedTerms() as seen:
         torch.relu(torch.randn(4, 700))
-    assert seen.length == 1
-    with LongestSum() as seen:
+    assert seen.longest == 1
+    with SummedTerms() as seen:
         torch.randn(4, 70) @ torch.randn(70, 5)
-    assert seen.length == 70
-    with LongestSum() as seen:
+    assert seen.longest == 70
+    with SummedTerms() as seen:
         torch.softmax(torch.randn(4, 33), -1)
-    assert seen.length == 33
-    with LongestSum() as seen:
+    assert seen.longest == 33
+    with SummedTerms() as seen:
         torch.randn(6, 50).sum(1)
-    assert seen.length == 50
-    with LongestSum() as seen:
+    assert seen.longest == 50
+    with SummedTerms() as seen:
         torch.nn.functional.conv2d(torch.randn(1, 3, 9, 9), torch.randn(8, 3, 5, 5))
-    assert seen.length == 75
+    assert seen.longest == 75

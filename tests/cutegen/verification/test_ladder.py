@@ -12,7 +12,9 @@ from cutegen.kernel import args_header
 from cutegen.spec import KernelSpec, MathMode
 from cutegen.status import Status
 from cutegen.toolchain.protocol import BuildRequest, Toolchain
+from cutegen.verification.inputs import Distribution
 from cutegen.verification.ladder import verify
+from cutegen.verification.plan import plan_checks
 from cutegen.verification.verdict import Verdict
 
 Judge = Callable[..., Verdict]
@@ -81,9 +83,10 @@ def judge(host_toolchain: Toolchain) -> Judge:
         )
         build = host_toolchain.build(BuildRequest(source=source, header=args_header(spec)))
         assert build.library is not None, build.log
-        arena = HostArena(arena_bytes((*spec.checks, spec.timed)))
+        plan = plan_checks(spec, source)
+        arena = HostArena(arena_bytes(plan.cases(spec)))
         with WorkerSession(spec, build.library, arena, timeout_s=timeout_s) as session:
-            return verify(spec, session)
+            return verify(spec, session, plan=plan)
 
     return run
 
@@ -93,9 +96,16 @@ def test_right_relu_passes_every_rung(judge: Judge, relu: KernelSpec) -> None:
     assert verdict.passed, verdict.evidence
     assert verdict.executor == "emulated"
     checks = {measure.check for measure in verdict.evidence.errors}
-    assert len(checks) == 4 * len(relu.checks) + 1
-    assert f"{relu.timed.name}/normal" in checks
-    assert verdict.evidence.facts["timed_case_run"] is True
+    assert {f"odd/{each.value}" for each in Distribution} <= checks
+    assert {f"{case.name}/normal" for case in (*relu.checks, relu.timed)} <= checks
+    facts = verdict.evidence.facts
+    assert facts["timed_case_run"] is True
+    assert facts["timed_sensitivity"] == "measured"
+    assert facts["math_mode"] == "fp32"
+    assert facts["exact_checks"][:2] == ["odd/exact", "aligned/exact"]
+    assert facts["edge_cases"][0] == "edge-one"
+    assert facts["trivial_answers"] == []
+    assert set(facts["stages_s"]) == {"inputs", "candidate", "reference", "comparison"}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +121,7 @@ def test_right_relu_passes_every_rung(judge: Judge, relu: KernelSpec) -> None:
         ("std::exit(0);", Status.LAUNCH_ERROR, "exited with status 0"),
         ("return cudaErrorNotSupported;", Status.LAUNCH_ERROR, "cudaErrorNotSupported (801)"),
         (RELU + "a->out[17] = 3;", Status.WRONG_VALUES, "1 of "),
-        (RELU + "a->out[0] = NAN;", Status.WRONG_VALUES, "elements out of bounds"),
+        (RELU + "a->out[0] = NAN;", Status.WRONG_VALUES, "integers differ, the first at [0, 0]"),
     ],
 )
 def test_a_mistake_breaks_its_rung(

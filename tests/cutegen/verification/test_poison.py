@@ -6,11 +6,12 @@ import torch
 from cutegen.spec import DType, TensorArg
 from cutegen.verification.comparison import Target
 from cutegen.verification.poison import poison, same_bits, unwritten
+from cutegen.verification.sensitivity import Sway
 
 
 def target(dtype: DType, exact: torch.Tensor) -> Target:
     tensor = TensorArg(name="out", role="output", dtype=dtype, shape=tuple(exact.shape))
-    return Target(tensor=tensor, exact=exact, native=exact, shaken=None, tolerance=None)
+    return Target(tensor=tensor, exact=exact, native=exact, sway=Sway(), tolerance=None)
 
 
 @pytest.mark.parametrize("dtype", list(DType))
