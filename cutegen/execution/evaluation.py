@@ -27,8 +27,10 @@ def judge(
     if build.status is not Status.PASSED:
         return failed_build(executor, build)
     with open_session() as session:
+        started = time.monotonic()
         verdict = verify(job.spec, session, policy, job.seed, plan)
-    return verdict.model_copy(update={"seconds": time.monotonic() - began})
+    stages = {"worker": round(started - began, 4), **verdict.stages}
+    return verdict.model_copy(update={"seconds": time.monotonic() - began, "stages": stages})
 
 
 def failed_build(executor: str, build: BuildResult) -> Verdict:

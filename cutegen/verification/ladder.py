@@ -54,16 +54,13 @@ def verify(
             summary=f"the GPU has no memory for the float64 reference: {error}",
             hints=("free the GPU's memory, or give the spec smaller timed shapes",),
         )
-    facts = {
-        **session.facts,
-        "math_mode": spec.math_mode.value,
-        "stages_s": {name: round(spent, 4) for name, spent in climb.stages.seconds.items()},
-    }
+    facts = {**session.facts, "math_mode": spec.math_mode.value}
     return Verdict(
         status=status,
         executor=session.name,
         evidence=evidence.model_copy(update={"facts": {**facts, **evidence.facts}}),
         seconds=time.monotonic() - began,
+        stages={name: round(spent, 4) for name, spent in climb.stages.seconds.items()},
     )
 
 

@@ -38,12 +38,16 @@ class Evidence(Frozen):
 
 
 class Verdict(Frozen):
-    """PASSED, or the first failure and its evidence."""
+    """PASSED, or the first failure and its evidence.
+
+    ``stages`` says where the ``seconds`` went; unlike the evidence, they differ from run to run.
+    """
 
     status: Status
     executor: str
     evidence: Evidence
     seconds: float = 0.0
+    stages: dict[str, float] = {}
 
     @property
     def passed(self) -> bool:
