@@ -42,8 +42,8 @@ class EmulatedExecutor:
 
         def open_session() -> WorkerSession:
             assert build.library is not None
-            cases = filter(small_enough_to_emulate, plan.cases(job.spec))
-            arena = HostArena(arena_bytes(cases))
+            timed = (job.spec.timed,) if small_enough_to_emulate(job.spec.timed) else ()
+            arena = HostArena(arena_bytes((*job.spec.checks, *plan.edges, *timed)))
             return WorkerSession(job.spec, build.library, arena, timeout_s=job.timeout_s)
 
         return judge(self.name, job, build, open_session, policy=self._policy, plan=plan)
