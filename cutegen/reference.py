@@ -143,7 +143,7 @@ def state_values(spec: "KernelSpec") -> dict[str, Tensor]:
 
 def state_keys(spec: "KernelSpec") -> tuple[str, ...]:
     """What the module calls its parameters and buffers, in contract order."""
-    return tuple(module_state(_built(spec.reference)))
+    return tuple(module_state(built_module(spec.reference)))
 
 
 def sample_inputs(spec: "KernelSpec", case: "Case", seed: int = 0) -> dict[str, Tensor]:

@@ -8,7 +8,7 @@ import mmap
 import os
 
 _APART = 16 << 30  # a signed 32-bit number of 4-byte words is half of it
-_PLACES = 8  # an arena, and workspaces of different sizes
+_PLACES = 16  # an arena, and workspaces of different sizes: one per case at most
 _PROT_NONE = 0
 _MAP_FIXED = 0x10
 _MAP_NORESERVE = 0x4000

@@ -29,8 +29,8 @@ def judge(
     with open_session() as session:
         started = time.monotonic()
         verdict = verify(job.spec, session, policy, job.seed, plan)
-    stages = {"worker": round(started - began, 4), **verdict.stages}
-    return verdict.model_copy(update={"seconds": time.monotonic() - began, "stages": stages})
+    breakdown = {"worker": round(started - began, 4), **verdict.breakdown}
+    return verdict.model_copy(update={"seconds": time.monotonic() - began, "breakdown": breakdown})
 
 
 def failed_build(executor: str, build: BuildResult) -> Verdict:

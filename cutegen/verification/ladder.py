@@ -60,7 +60,7 @@ def verify(
         executor=session.name,
         evidence=evidence.model_copy(update={"facts": {**facts, **evidence.facts}}),
         seconds=time.monotonic() - began,
-        stages={name: round(spent, 4) for name, spent in climb.stages.seconds.items()},
+        breakdown={name: round(spent, 4) for name, spent in climb.stages.seconds.items()},
     )
 
 

@@ -40,14 +40,14 @@ class Evidence(Frozen):
 class Verdict(Frozen):
     """PASSED, or the first failure and its evidence.
 
-    ``stages`` says where the ``seconds`` went; unlike the evidence, they differ from run to run.
+    ``breakdown`` says where the ``seconds`` went; unlike the evidence, they differ from run to run.
     """
 
     status: Status
     executor: str
     evidence: Evidence
     seconds: float = 0.0
-    stages: dict[str, float] = {}
+    breakdown: dict[str, float] = {}
 
     @property
     def passed(self) -> bool:

@@ -105,7 +105,7 @@ def test_right_relu_passes_every_rung(judge: Judge, relu: KernelSpec) -> None:
     assert facts["exact_checks"][:2] == ["odd/exact", "aligned/exact"]
     assert facts["edge_cases"][0] == "edge-one"
     assert facts["trivial_answers"] == []
-    assert set(verdict.stages) == {"inputs", "candidate", "reference", "comparison"}
+    assert set(verdict.breakdown) == {"inputs", "candidate", "reference", "comparison"}
 
 
 @pytest.mark.parametrize(
