@@ -30,6 +30,11 @@ def atoms(build: Callable[[str], Emulated]) -> Emulated:
     return build("atoms")
 
 
+@pytest.fixture(scope="session")
+def gemm(build: Callable[[str], Emulated]) -> Emulated:
+    return build("pipelined_gemm")
+
+
 class Form(NamedTuple):
     """A matrix instruction: its shape, and the bits of an element of A and B."""
 
@@ -320,6 +325,44 @@ class TestAsynchronousCopies:
         assert 0 < np.isnan(outs[0]).sum() < 64
         np.testing.assert_array_equal(outs[0], outs[1])
         assert not np.array_equal(outs[0], outs[2], equal_nan=True)
+
+    @pytest.mark.usefixtures("order")
+    @pytest.mark.parametrize("when", ["late", "now", "random"])
+    @pytest.mark.parametrize("counts", [0, 1])
+    def test_their_arrival_at_a_barrier(
+        self, atoms: Emulated, monkeypatch: pytest.MonkeyPatch, when: str, counts: int
+    ) -> None:
+        monkeypatch.setenv("CUTEGEN_EMU_CPASYNC", when)
+        a, out = aligned(RNG.standard_normal(32).astype(F32)), unwritten(32)
+        assert atoms("arrival", out, a, n=counts) == 0
+        np.testing.assert_array_equal(out, a)
+
+
+class TestPipelinedGemm:
+    """Through a tiled copy, swizzled shared memory, ldmatrix and a tiled product."""
+
+    def errors(self, gemm: Emulated, name: str) -> Matrix:
+        m, n, k = 256, 128, 192
+        a, b = RNG.standard_normal((m, k)).astype(F16), RNG.standard_normal((n, k)).astype(F16)
+        out = unwritten(m, n)
+        assert gemm(name, out, aligned(a), aligned(b), m=m, n=n, k=k) == 0
+        return np.abs(out - a.astype(F64) @ b.astype(F64).T)
+
+    @pytest.mark.usefixtures("order")
+    @pytest.mark.parametrize("when", ["late", "now", "random"])
+    def test_is_right_whenever_copies_are_made(
+        self, gemm: Emulated, monkeypatch: pytest.MonkeyPatch, when: str
+    ) -> None:
+        monkeypatch.setenv("CUTEGEN_EMU_CPASYNC", when)
+        assert self.errors(gemm, "right").max() < 1e-4
+
+    @pytest.mark.parametrize("order", ["fifo", "reverse", "random"])
+    @pytest.mark.parametrize("name", ["early", "unsynced"])
+    def test_a_missing_wait_or_barrier_shows(
+        self, gemm: Emulated, monkeypatch: pytest.MonkeyPatch, name: str, order: str
+    ) -> None:
+        monkeypatch.setenv("CUTEGEN_EMU_ORDER", order)
+        assert np.isnan(self.errors(gemm, name)).any()
 
 
 class Wrong(NamedTuple):

@@ -5,6 +5,8 @@
 #include <cute/atom/mma_traits_sm89.hpp>
 #include <cute/atom/mma_traits_sm90.hpp>
 
+#include <cutlass/arch/barrier.h>
+
 #include "cutegen_args.h"
 
 using namespace cute;
@@ -125,6 +127,27 @@ __global__ void misaligned_async(float const* in, float* out) {
   out[0] = staged[0];
 }
 
+// One warp loads, another waits for the loads' arrival at a barrier. Nobody waits for the copies.
+__global__ void arrival(float const* in, float* out, bool counts) {
+  __shared__ alignas(16) float staged[32];
+  __shared__ cutlass::arch::ClusterBarrier barrier;
+  if (threadIdx.x == 0) barrier.init(32);
+  __syncthreads();
+  int const lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) {
+    SM80_CP_ASYNC_CACHEALWAYS<float>::copy(in[lane], staged[lane]);
+    if (counts) {
+      cutlass::arch::cpasync_barrier_arrive_noinc(reinterpret_cast<uint64_t const*>(&barrier));
+    } else {
+      cutlass::arch::cpasync_barrier_arrive(reinterpret_cast<uint64_t const*>(&barrier));
+      barrier.arrive();
+    }
+  } else {
+    barrier.wait(0);
+    out[lane] = staged[lane];
+  }
+}
+
 extern "C" cudaError_t cutegen_launch(CutegenArgs const* a) {
   int const block = a->block;
   char const* in = reinterpret_cast<char const*>(a->a);
@@ -178,6 +201,7 @@ extern "C" cudaError_t cutegen_launch(CutegenArgs const* a) {
   if (a->calls("global_row")) global_row<<<1, block>>>(rows, words_out);
   if (a->calls("uncallable")) uncallable<<<1, block>>>(words, words_out);
   if (a->calls("async_copies")) async_copies<<<1, 32, 80 * 16>>>(a->a, a->out, a->n);
+  if (a->calls("arrival")) arrival<<<1, 64>>>(a->a, a->out, a->n);
   if (a->calls("misaligned_async")) misaligned_async<<<1, 32>>>(a->a, a->out);
   return cudaGetLastError();
 }
