@@ -42,6 +42,8 @@ class CudaExecutor:
         toolchain: Toolchain | None = None,
         device: int = 0,
         policy: VerificationPolicy | None = None,
+        *,
+        police: bool = True,
     ) -> None:
         """Take the device in use.
 
@@ -49,6 +51,7 @@ class CudaExecutor:
             toolchain: Builds candidates; an ``NvccToolchain`` for the device by default.
             device: CUDA device index.
             policy: How much is checked.
+            police: For the default toolchain: refuse what ``cutegen.source_policy`` names.
 
         Raises:
             EnvironmentUnfitError: There is no such device, or PyTorch cannot use it.
@@ -64,7 +67,7 @@ class CudaExecutor:
             self._runtime = CudaRuntime(self._cudart, device)
         except (OSError, CudaError, RuntimeError) as error:
             raise EnvironmentUnfitError(f"the CUDA runtime cannot be used: {error}") from error
-        self._toolchain = toolchain or NvccToolchain(arch=architecture(device))
+        self._toolchain = toolchain or NvccToolchain(arch=architecture(device), police=police)
         self._policy = policy or VerificationPolicy()
         self._standby: Baseline | None = None
 

@@ -213,7 +213,7 @@ class WorkerProcess:
         if (
             not isinstance(reply, dict)
             or "error" not in reply
-            or reply.get("token") != self._token
+            or reply.pop("token", "") != self._token
             or self._pending
         ):
             self._kill()

@@ -17,7 +17,8 @@ _TIMEOUT_S = 30.0
 _MOST_CONSTRUCTORS = 2  # nvcc's registration of kernels, and <iostream>, which CuTe includes
 _UNDEFINED = re.compile(r"\bUND (?P<name>[^\s@]+)")
 _INITIALISED = re.compile(r"^\s*[0-9a-f]+ +[0-9a-f]+ +R_\w+")
-_COMPILERS_OWN = frozenset({"atexit", "__cxa_atexit"})  # of every object that nvcc makes
+# of objects that nvcc and CuTe make; a call in the source itself is found there
+_COMPILERS_OWN = frozenset({"atexit", "__cxa_atexit", "exit"})
 _LANGUAGE = re.compile(r"_GLOBAL_OFFSET_TABLE_|_DYNAMIC|_Unwind_\w+|_ITM_\w+|abort|__\w+")
 _RUNTIME = re.compile(r"_*cu(da)?[A-Z]\w*|__nv\w*|_fatbin\w*|__fatbin\w*")
 _LIBC = re.compile(

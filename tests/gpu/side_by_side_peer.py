@@ -11,6 +11,7 @@ can be imported stand in for them.
 import json
 import sys
 import time
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
@@ -25,6 +26,7 @@ def main(repository: str, reference: str, kernel: str, build: str) -> None:
     for name, attribute in UNUSED.items():
         module = ModuleType(name)
         setattr(module, attribute, unused)
+        module.__spec__ = ModuleSpec(name, None)  # torch asks for it before it imports
         sys.modules[name] = module
     sys.path.insert(0, str(Path(repository) / "src"))
     began = time.monotonic()

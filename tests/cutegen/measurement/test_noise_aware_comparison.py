@@ -67,3 +67,17 @@ def test_the_gain_needed_grows_with_the_noise_that_was_measured() -> None:
     assert loud.needed == pytest.approx(3 * loud.noise)
     assert loud.needed > 0.04
     assert not loud.faster
+
+
+def test_two_modes_do_not_make_a_difference_out_of_nothing() -> None:
+    """Calls of a short kernel on an H200 took 51.8 or 53.4 µs, at random."""
+    generator = np.random.default_rng(5)
+    ratios = []
+    for _ in range(40):
+        one, other = (
+            Timing(samples_us=tuple(float(x) for x in generator.choice([51.8, 53.4], 400)))
+            for _ in range(2)
+        )
+        ratios.append(is_faster(one, other).ratio)
+    low, high = np.quantile(ratios, (0.025, 0.975))
+    assert 0.99 < low < 1 < high < 1.01

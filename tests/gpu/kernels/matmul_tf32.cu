@@ -1,7 +1,10 @@
 // A product of fp32 matrices on the TF32 tensor cores of Ampere and later.
 //
 // One pass rounds the operands to TF32 and loses 13 bits of each. Three passes split every
-// operand in a high and a low TF32 part, and drop only the product of the low parts.
+// operand in a high and a low TF32 part, and drop only the product of the low parts. The tensor
+// cores truncate where they add, always towards zero, so what they add up is kept short: every
+// tile of K has sums of its own, which are added with rounding (measured on an H200 at K = 4096:
+// 2.9e-5 of relative error with one running sum).
 #include "cutegen_args.h"
 #include <cute/tensor.hpp>
 
@@ -42,6 +45,7 @@ multiply(float const* A, float const* B, float* C, int M, int N, int K) {
   Tensor tCsB = thread.partition_B(sB);  // (mma, n, k)
   Tensor where = thread.partition_C(make_identity_tensor(Shape<Int<kTileM>, Int<kTileN>>{}));
   Tensor sums = partition_fragment_C(multiplier, Shape<Int<kTileM>, Int<kTileN>>{});
+  Tensor tile_sums = make_tensor_like(sums);
   clear(sums);
 
   for (int k0 = 0; k0 < K; k0 += kTileK) {
@@ -56,6 +60,7 @@ multiply(float const* A, float const* B, float* C, int M, int N, int K) {
       sB(n, k) = inside ? B[int64_t(k0 + k) * N + n0 + n] : 0.f;
     }
     __syncthreads();
+    clear(tile_sums);
     CUTE_UNROLL
     for (int k = 0; k < size<2>(tCsA); ++k) {
       auto a_high = make_tensor<tfloat32_t>(shape(tCsA(_, _, k)));
@@ -65,11 +70,13 @@ multiply(float const* A, float const* B, float* C, int M, int N, int K) {
       split(tCsA(_, _, k), a_high, a_low);
       split(tCsB(_, _, k), b_high, b_low);
       if constexpr (kPasses == 3) {  // the small terms first
-        gemm(multiplier, a_low, b_high, sums);
-        gemm(multiplier, a_high, b_low, sums);
+        gemm(multiplier, a_low, b_high, tile_sums);
+        gemm(multiplier, a_high, b_low, tile_sums);
       }
-      gemm(multiplier, a_high, b_high, sums);
+      gemm(multiplier, a_high, b_high, tile_sums);
     }
+    CUTE_UNROLL
+    for (int i = 0; i < size(sums); ++i) sums(i) += tile_sums(i);
     __syncthreads();
   }
 
