@@ -14,7 +14,13 @@ from cutegen.execution.sandbox_probe import probe
 from cutegen.frozen import Frozen
 from cutegen.measurement.self_test import SelfTest, SelfTestState, run_self_test
 from cutegen.measurement.telemetry import ReadingState, read_device
-from cutegen.toolchain.discovery import ToolNotFoundError, find_cutlass, find_gxx, find_nvcc
+from cutegen.toolchain.discovery import (
+    ToolNotFoundError,
+    find_cutlass,
+    find_gxx,
+    find_nvcc,
+    find_sanitizer,
+)
 
 
 class Health(StrEnum):
@@ -64,6 +70,7 @@ def examine(*, self_test: bool = False) -> Examination:
         _gpu(),
         _nvml(),
         _sandbox(),
+        _tool("sanitizer", lambda: find_sanitizer().describe(), without=Health.DEGRADED),
         _program(
             "ncu",
             "Nsight Compute is not on PATH: profiles use static facts (ptxas, occupancy, roofline)",

@@ -149,6 +149,8 @@ def _failed(
 
 def _disbelief(shop: Workshop, measurement: Measurement) -> Verdict:
     """The verdict on a kernel whose time is not believed, or that failed while being timed."""
+    if measurement.verdict is not None:
+        return measurement.verdict
     timed = measurement.candidate is not None
     return Verdict(
         status=Status.TOO_FAST_TO_BE_TRUE if timed else Status.LAUNCH_ERROR,

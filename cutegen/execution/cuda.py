@@ -11,6 +11,8 @@ from cutegen.execution.evaluation import failed_build, judge, unavailable
 from cutegen.execution.failures import allocation_failed
 from cutegen.execution.memory import CudaArena, find_cudart
 from cutegen.execution.protocol import EnvironmentUnfitError, EvaluationJob, MeasurementJob
+from cutegen.execution.sanitized import tools_for, with_report, would_be_taken
+from cutegen.execution.sanitizers import TOOLS, SanitizerReport, sanitize
 from cutegen.execution.session import WorkerSession, arena_bytes
 from cutegen.kernel import args_header
 from cutegen.measurement.baselines import Baseline, BaselineError
@@ -20,6 +22,7 @@ from cutegen.measurement.sampling import SampleFailedError
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.spec import Case, KernelSpec
 from cutegen.status import Status
+from cutegen.toolchain.discovery import ToolNotFoundError, find_sanitizer
 from cutegen.toolchain.nvcc import NvccToolchain
 from cutegen.toolchain.protocol import BuildRequest, BuildResult, Toolchain
 from cutegen.verification.expectation import draw_inputs
@@ -181,7 +184,7 @@ class CudaExecutor:
                 name for name, output in run.outputs.items() if not same_bits(output, left[name])
             ]
         if not wrong:
-            return measurement
+            return self._sanitized(job, measurement, build)
         return measurement.model_copy(
             update={
                 "state": MeasurementState.REFUSED,
@@ -189,6 +192,31 @@ class CudaExecutor:
                 "process computes from the same inputs: they answer from memory, or not at all",
             }
         )
+
+    def _sanitized(
+        self, job: MeasurementJob, measurement: Measurement, build: BuildResult
+    ) -> Measurement:
+        """What would be taken passes compute-sanitizer first, on the smallest case."""
+        if not would_be_taken(measurement) or build.library is None:
+            return measurement
+        try:
+            sanitizer = find_sanitizer().path
+        except ToolNotFoundError as error:
+            return with_report(
+                measurement, SanitizerReport(skipped=dict.fromkeys(TOOLS, str(error))), job.source
+            )
+        case = min((*job.spec.checks, job.spec.timed), key=lambda case: case.nbytes)
+        report = sanitize(
+            sanitizer,
+            job.spec,
+            case,
+            draw_inputs(job.spec, case, Distribution.NORMAL, job.seed, torch.device("cpu")),
+            build.library,
+            cudart=self._cudart,
+            device=self.device,
+            tools=tools_for(job.source),
+        )
+        return with_report(measurement, report, job.source)
 
     def _interleaved(
         self, job: MeasurementJob, stack: ExitStack

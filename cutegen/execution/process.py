@@ -99,11 +99,11 @@ class WorkerProcess:
             "folder": self.folder,
         }
         # A candidate needs no site packages: their start-up hooks cost more than the worker.
-        environment = {**_environment(), "HOME": self.folder, "TMPDIR": self.folder}
+        environment = {**worker_environment(), "HOME": self.folder, "TMPDIR": self.folder}
         flags = ["-I", "-S"]
         if module != _CANDIDATE_WORKER:
             flags = ["-P"]
-            environment = _environment()
+            environment = worker_environment()
             environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         root = str(Path(cutegen.__file__).resolve().parents[1])
         try:
@@ -247,7 +247,7 @@ class WorkerProcess:
         return self._text
 
 
-def _environment() -> dict[str, str]:
+def worker_environment() -> dict[str, str]:
     """What a candidate may know of our environment: nothing secret is in it."""
     return {
         name: value

@@ -7,6 +7,7 @@ from statistics import median, quantiles
 from pydantic import JsonValue
 
 from cutegen.frozen import Frozen
+from cutegen.verification.verdict import Verdict
 
 METHOD = "cuda-events/cold-l2/interleaved/v1"
 
@@ -86,6 +87,7 @@ class Measurement(Frozen):
     roofline: Roofline | None = None
     calls: dict[str, CallFigures] = {}
     environment: dict[str, JsonValue] = {}
+    verdict: Verdict | None = None  # when the kernel, not its time, was found wrong
 
     @property
     def speedup(self) -> float | None:

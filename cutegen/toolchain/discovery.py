@@ -113,6 +113,36 @@ def find_gxx(gxx: Path | str | None = None) -> Tool:
     return Tool(path=Path(path), version=version, found_by=found_by if gxx is None else "argument")
 
 
+def find_sanitizer(sanitizer: Path | str | None = None) -> Tool:
+    """Find compute-sanitizer: the argument, ``CUDA_HOME``, PATH, beside nvcc, then its wheel.
+
+    Raises:
+        ToolNotFoundError: There is none, or it does not run.
+    """
+    for path, found_by in _sanitizer_places(sanitizer):
+        if path.is_file():
+            version = _version(path, r"Version (\d[\d.]+\d)")
+            return Tool(path=path, version=version, found_by=found_by)
+    raise ToolNotFoundError(
+        "compute-sanitizer was not found: `pip install nvidia-cuda-sanitizer-api`, or set "
+        "CUDA_HOME to a CUDA toolkit; without it kernels are accepted without its four checks"
+    )
+
+
+def _sanitizer_places(sanitizer: Path | str | None) -> Iterator[tuple[Path, str]]:
+    name = "compute-sanitizer"
+    if sanitizer is not None:
+        yield Path(sanitizer), "argument"
+    if home := os.environ.get("CUDA_HOME"):
+        yield Path(home) / "bin" / name, "CUDA_HOME"
+    if on_path := shutil.which(name):
+        yield Path(on_path), "PATH"
+    if nvcc := shutil.which("nvcc"):
+        yield Path(nvcc).resolve().parent / name, "beside nvcc"
+    for root in _wheel_roots():
+        yield root / "bin" / name, "wheel"
+
+
 def _nvcc_places(nvcc: Path | str | None) -> Iterator[tuple[Path, str]]:
     if nvcc is not None:
         yield Path(nvcc), "argument"

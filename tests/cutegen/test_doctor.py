@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from cutegen.cli import app
 from cutegen.doctor import Examination, Finding, Health, examine
 
-PARTS = ["python", "torch", "g++", "CUTLASS", "nvcc", "GPU", "NVML", "sandbox", "ncu"]
+PARTS = ["python", "torch", "g++", "CUTLASS", "nvcc", "GPU", "NVML", "sandbox", "sanitizer", "ncu"]
 
 
 def finding(examination: Examination, part: str) -> Finding:

@@ -1,0 +1,185 @@
+"""compute-sanitizer's four tools on one small case, side by side."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from torch import Tensor
+
+import cutegen
+from cutegen.execution.process import worker_environment
+from cutegen.execution.sanitizer_log import SanitizerFinding, parse_sanitizer, refusal_of_tool
+from cutegen.frozen import Frozen
+from cutegen.kernel import args_structure, fill_args
+from cutegen.spec import Case, KernelSpec
+from cutegen.verification.poison import raw
+
+TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
+_OPTIONS = {"memcheck": ("--report-api-errors", "no")}
+_MOST_RECORDS = 20
+_LOG_LIMIT = 256 << 10
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[2]); "
+    "from cutegen.execution.bare_launch import main; main(sys.argv[1])"
+)
+
+
+class SanitizerReport(Frozen):
+    """What the tools found: ``ran`` names those that worked, ``skipped`` why others did not."""
+
+    findings: tuple[SanitizerFinding, ...] = ()
+    ran: tuple[str, ...] = ()
+    skipped: dict[str, str] = {}
+    seconds: float = 0.0
+
+
+class _Running(NamedTuple):
+    tool: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+def sanitize(
+    sanitizer: Path,
+    spec: KernelSpec,
+    case: Case,
+    inputs: Mapping[str, Tensor],
+    library: Path,
+    *,
+    cudart: str,
+    device: int = 0,
+    tools: Sequence[str] = TOOLS,
+    timeout_s: float = 60.0,
+) -> SanitizerReport:
+    """Launch a candidate once under each tool.
+
+    Args:
+        sanitizer: The ``compute-sanitizer`` program.
+        spec: The contract.
+        case: A small case: tools slow kernels down up to a hundred times.
+        inputs: Its inputs, parameters and buffers by name.
+        library: The candidate, built with line numbers.
+        cudart: Path of libcudart.
+        device: CUDA device index.
+        tools: Which of ``TOOLS`` to run.
+        timeout_s: Limit for all of them together.
+    """
+    began = time.monotonic()
+    with TemporaryDirectory(prefix="cutegen-sanitizer-") as folder:
+        job = _write_job(
+            Path(folder),
+            spec,
+            case,
+            inputs,
+            {"library": str(library), "cudart": cudart, "device": device},
+        )
+        running = [_start(sanitizer, tool, Path(folder), job) for tool in tools]
+        findings: list[SanitizerFinding] = []
+        ran: list[str] = []
+        skipped: dict[str, str] = {}
+        for tool in running:
+            reason = _wait(tool, began + timeout_s)
+            log = _read(tool.log)
+            reason = reason or refusal_of_tool(log)
+            if not reason and "========= " not in log:
+                reason = "it wrote no report"
+            if reason:
+                skipped[tool.tool] = reason
+            else:
+                ran.append(tool.tool)
+            findings += parse_sanitizer(tool.tool, log)
+    return SanitizerReport(
+        findings=tuple(findings),
+        ran=tuple(ran),
+        skipped=skipped,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _write_job(
+    folder: Path,
+    spec: KernelSpec,
+    case: Case,
+    inputs: Mapping[str, Tensor],
+    places: Mapping[str, str | int],
+) -> Path:
+    """Write the files that ``bare_launch.py`` reads; returns the path of the JSON."""
+    structure = args_structure(spec)
+    offset = {name: getattr(structure, name).offset for name, *_ in structure._fields_}
+    tensors: list[dict[str, object]] = []
+    for tensor in case.tensors:
+        file = "" if tensor.role == "output" else f"{len(tensors)}.bin"
+        if file:
+            (folder / file).write_bytes(raw(inputs[tensor.name].cpu()).numpy().tobytes())
+        tensors.append({"offset": offset[tensor.name], "nbytes": tensor.nbytes, "file": file})
+    pointers = {tensor.name: 0 for tensor in case.tensors}
+    path = folder / "job.json"
+    path.write_text(
+        json.dumps(
+            {
+                "arguments": bytes(fill_args(spec, case, pointers)).hex(),
+                "tensors": tensors,
+                **places,
+                "parent": 0,
+                "limits": {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 64 << 20},
+                **{name: offset[name] for name in ("stream", "workspace", "workspace_bytes")},
+            }
+        ),
+        encoding="utf-8",
+    )
+    return path
+
+
+def _start(sanitizer: Path, tool: str, folder: Path, job: Path) -> _Running:
+    log = folder / f"{tool}.log"
+    root = str(Path(cutegen.__file__).resolve().parents[1])
+    command = [
+        str(sanitizer),
+        "--tool",
+        tool,
+        *_OPTIONS.get(tool, ()),
+        "--log-file",
+        str(log),
+        "--print-limit",
+        str(_MOST_RECORDS),
+        *(sys.executable, "-I", "-S", "-c", _BOOT, str(job), root),
+    ]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env={**worker_environment(), "TMPDIR": str(folder)},
+        start_new_session=True,
+    )
+    return _Running(tool, process, log)
+
+
+def _wait(running: _Running, deadline: float) -> str:
+    """Wait for one tool, and end its group; why it did not come to its end, or an empty string."""
+    try:
+        running.process.wait(timeout=max(deadline - time.monotonic(), 0.1))
+        reason = ""
+    except subprocess.TimeoutExpired:
+        reason = "it did not end in time"
+    with suppress(ProcessLookupError):
+        os.killpg(running.process.pid, signal.SIGKILL)
+    running.process.wait()
+    return reason
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_LOG_LIMIT).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
