@@ -1,0 +1,110 @@
+// IDEA: what follows a product is done on its accumulators: bias and activation in registers, then
+//       through shared memory to 128-bit stores of whole rows. C is touched once.
+// FOR: matmul
+// ARCH: sm_80
+// INTENT: epilogue, fusion, bias, activation, relu, vectorized stores, tensor cores
+#include "cutegen_args.h"
+
+#include <cute/tensor.hpp>
+
+using namespace cute;
+using cutlass::half_t;
+
+constexpr int kM = 64, kN = 64, kK = 64;
+constexpr int kThreads = 128;
+
+using Atom = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}));
+using Smem = decltype(tile_to_shape(Atom{}, Shape<Int<kM>, Int<kK>>{}));  // A, B and C
+using CopyG2S = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+                                         Layout<Shape<_16, _8>, Stride<_8, _1>>{},
+                                         Layout<Shape<_1, _8>>{}));
+using Mma = decltype(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_2, _2>>{},
+                                    Tile<_32, _32, _16>{}));
+using Ldmatrix = Copy_Atom<SM75_U32x4_LDSM_N, half_t>;
+
+// C = relu(A W^T + bias), k contiguous in A and W; k % 8 == 0 and n % 8 == 0.
+__global__ void __launch_bounds__(kThreads)
+    product(half_t const* a, half_t const* w, half_t const* bias, half_t* c, int m, int n, int k) {
+  __shared__ alignas(128) half_t memory_a[cosize_v<Smem>], memory_b[cosize_v<Smem>];
+  Tensor sA = make_tensor(make_smem_ptr(memory_a), Smem{});
+  Tensor sB = make_tensor(make_smem_ptr(memory_b), Smem{});
+  auto tile = make_shape(Int<kM>{}, Int<kK>{});
+  auto row = make_coord(blockIdx.y, _), column = make_coord(blockIdx.x, _);
+  auto in_a = make_shape(m, k), in_b = make_shape(n, k);
+  auto stride = make_stride(k, Int<1>{});
+  CopyG2S g2s;
+  auto mine = g2s.get_slice(threadIdx.x);
+  Tensor tAg = mine.partition_S(local_tile(make_tensor(make_gmem_ptr(a), in_a, stride), tile, row));
+  Tensor tBg = mine.partition_S(local_tile(make_tensor(make_gmem_ptr(w), in_b, stride), tile, column));
+  Tensor tAc = mine.partition_S(local_tile(make_identity_tensor(in_a), tile, row));
+  Tensor tBc = mine.partition_S(local_tile(make_identity_tensor(in_b), tile, column));
+  Tensor tAs = mine.partition_D(sA), tBs = mine.partition_D(sB);
+  Tensor held_a = make_fragment_like(tAs), held_b = make_fragment_like(tBs);
+  auto fetch = [&](auto const& from, auto const& where, auto& held, auto const& shape) {
+    clear(held);  // zeros past every edge, so that the tail of K adds nothing
+    Tensor inside = make_tensor<bool>(make_shape(size<1>(held), size<2>(held)));
+    CUTE_UNROLL
+    for (int i = 0; i < size<0>(inside); ++i) {
+      CUTE_UNROLL
+      for (int j = 0; j < size<1>(inside); ++j) inside(i, j) = elem_less(where(0, i, j), shape);
+    }
+    copy_if(g2s, inside, from, held);
+  };
+
+  Mma mma;
+  auto thread = mma.get_slice(threadIdx.x);
+  Tensor rA = thread.partition_fragment_A(sA), rB = thread.partition_fragment_B(sB);
+  auto load_a = make_tiled_copy_A(Ldmatrix{}, mma);
+  auto load_b = make_tiled_copy_B(Ldmatrix{}, mma);
+  auto from_a = load_a.get_slice(threadIdx.x);
+  auto from_b = load_b.get_slice(threadIdx.x);
+  Tensor xA = from_a.partition_S(sA), xB = from_b.partition_S(sB);
+  Tensor yA = from_a.retile_D(rA), yB = from_b.retile_D(rB);  // the same registers, as it sees them
+  Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
+  clear(acc);
+  for (int t = 0; t < ceil_div(k, kK); ++t) {
+    fetch(tAg(_, _, _, t), tAc(_, _, _, t), held_a, in_a);
+    fetch(tBg(_, _, _, t), tBc(_, _, _, t), held_b, in_b);
+    __syncthreads();  // nobody still reads the last tile
+    copy(g2s, held_a, tAs);
+    copy(g2s, held_b, tBs);
+    __syncthreads();
+    copy(load_a, xA, yA);
+    copy(load_b, xB, yB);
+    gemm(mma, acc, rA, rB, acc);
+  }
+
+  // The accumulators are scattered over the threads in pairs of columns. The bias is read at their
+  // coordinates; rounded results go through sA, which is free now, to be stored row by row.
+  auto tile_c = make_shape(Int<kM>{}, Int<kN>{});
+  auto block = make_coord(blockIdx.y, blockIdx.x), in_c = make_shape(m, n);
+  Tensor cC = local_tile(make_identity_tensor(in_c), tile_c, block);
+  Tensor tCc = thread.partition_C(cC);
+  Tensor tCs = thread.partition_C(sA);
+  __syncthreads();
+  CUTE_UNROLL
+  for (int i = 0; i < size(acc); ++i) {
+    int const column = get<1>(tCc(i));
+    float const value = acc(i) + (column < n ? float(bias[column]) : 0.0f);
+    tCs(i) = half_t(value < 0.0f ? 0.0f : value);
+  }
+  __syncthreads();
+  Tensor gC = make_tensor(make_gmem_ptr(c), in_c, make_stride(n, Int<1>{}));
+  Tensor tOg = mine.partition_D(local_tile(gC, tile_c, block));
+  Tensor tOs = mine.partition_S(sA), tOc = mine.partition_S(cC);
+  Tensor inside = make_tensor<bool>(make_shape(size<1>(tOs), size<2>(tOs)));
+  CUTE_UNROLL
+  for (int i = 0; i < size<0>(inside); ++i) {
+    CUTE_UNROLL
+    for (int j = 0; j < size<1>(inside); ++j) inside(i, j) = elem_less(tOc(0, i, j), in_c);
+  }
+  copy_if(g2s, inside, tOs, tOg);
+}
+
+extern "C" cudaError_t cutegen_launch(CutegenArgs const* args) {
+  int const m = int(args->a_shape[0]), k = int(args->a_shape[1]), n = int(args->w_shape[0]);
+  if (k % 8 || n % 8) return cudaErrorNotSupported;  // rows are no multiples of 16 bytes
+  dim3 const grid(ceil_div(n, kN), ceil_div(m, kM));
+  product<<<grid, kThreads, 0, args->stream>>>(args->a, args->w, args->bias, args->out, m, n, k);
+  return cudaGetLastError();
+}
