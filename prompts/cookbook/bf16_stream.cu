@@ -25,7 +25,8 @@ __global__ void __launch_bounds__(kThreads)
   Tensor vO = as_vectors(out);
   int64_t const first = int64_t(blockIdx.x) * kThreads * kInFlight + threadIdx.x;
   Tensor rX = make_tensor<uint128_t>(Int<kInFlight>{});
-  Tensor rS = make_fragment_like(rX), rB = make_fragment_like(rX);
+  Tensor rS = make_fragment_like(rX);
+  Tensor rB = make_fragment_like(rX);
   CUTE_UNROLL
   for (int k = 0; k < kInFlight; ++k) {
     if (int64_t const at = first + k * kThreads; at < vectors) {
@@ -34,7 +35,9 @@ __global__ void __launch_bounds__(kThreads)
       rB(k) = vB(at);
     }
   }
-  Tensor eX = recast<Element>(rX), eS = recast<Element>(rS), eB = recast<Element>(rB);
+  Tensor eX = recast<Element>(rX);
+  Tensor eS = recast<Element>(rS);
+  Tensor eB = recast<Element>(rB);
   CUTE_UNROLL
   for (int i = 0; i < size(eX); ++i) {
     eX(i) = Element(float(eX(i)) * float(eS(i)) + float(eB(i)));

@@ -27,14 +27,17 @@ constexpr int kSmemBytes = int(sizeof(half_t)) * (cosize_v<SmemA> + cosize_v<Sme
 
 // C = A W^T, k contiguous in both, k % 8 == 0.
 __global__ void __launch_bounds__(kThreads)
-    product(half_t const* a, half_t const* w, half_t* c, int m, int n, int k) {
+    gemm_tiles(half_t const* a, half_t const* w, half_t* c, int m, int n, int k) {
   extern __shared__ __align__(128) unsigned char memory[];
   half_t* const memory_a = reinterpret_cast<half_t*>(memory);
   Tensor sA = make_tensor(make_smem_ptr(memory_a), SmemA{});
   Tensor sB = make_tensor(make_smem_ptr(memory_a + cosize_v<SmemA>), SmemB{});
-  auto tile_a = make_shape(Int<kM>{}, Int<kK>{}), tile_b = make_shape(Int<kN>{}, Int<kK>{});
-  auto row = make_coord(blockIdx.y, _), column = make_coord(blockIdx.x, _);
-  auto in_a = make_shape(m, k), in_b = make_shape(n, k);
+  auto tile_a = make_shape(Int<kM>{}, Int<kK>{});
+  auto tile_b = make_shape(Int<kN>{}, Int<kK>{});
+  auto row = make_coord(blockIdx.y, _);
+  auto column = make_coord(blockIdx.x, _);
+  auto in_a = make_shape(m, k);
+  auto in_b = make_shape(n, k);
   auto stride = make_stride(k, Int<1>{});
   CopyG2S g2s;
   auto mine = g2s.get_slice(threadIdx.x);
@@ -42,7 +45,8 @@ __global__ void __launch_bounds__(kThreads)
   Tensor tBg = mine.partition_S(local_tile(make_tensor(make_gmem_ptr(w), in_b, stride), tile_b, column));
   Tensor tAc = mine.partition_S(local_tile(make_identity_tensor(in_a), tile_a, row));
   Tensor tBc = mine.partition_S(local_tile(make_identity_tensor(in_b), tile_b, column));
-  Tensor tAs = mine.partition_D(sA), tBs = mine.partition_D(sB);
+  Tensor tAs = mine.partition_D(sA);
+  Tensor tBs = mine.partition_D(sB);
   int const tiles = ceil_div(k, kK);
   auto load_half = [&](auto const& from, auto const& where, auto&& to, auto const& shape) {
     CUTE_UNROLL
@@ -60,13 +64,16 @@ __global__ void __launch_bounds__(kThreads)
 
   Mma mma;
   auto thread = mma.get_slice(threadIdx.x);
-  Tensor rA = thread.partition_fragment_A(sA(_, _, 0)), rB = thread.partition_fragment_B(sB(_, _, 0));
+  Tensor rA = thread.partition_fragment_A(sA(_, _, 0));
+  Tensor rB = thread.partition_fragment_B(sB(_, _, 0));
   auto load_a = make_tiled_copy_A(Ldmatrix{}, mma);
   auto load_b = make_tiled_copy_B(Ldmatrix{}, mma);
   auto from_a = load_a.get_slice(threadIdx.x);
   auto from_b = load_b.get_slice(threadIdx.x);
-  Tensor xA = from_a.partition_S(sA), xB = from_b.partition_S(sB);
-  Tensor yA = from_a.retile_D(rA), yB = from_b.retile_D(rB);
+  Tensor xA = from_a.partition_S(sA);
+  Tensor xB = from_b.partition_S(sB);
+  Tensor yA = from_a.retile_D(rA);
+  Tensor yB = from_b.retile_D(rB);
   Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
   clear(acc);
   constexpr int kBlocks = size<2>(decltype(rA){});  // k-blocks of one mma within a stage
@@ -91,7 +98,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 
   auto tile_c = make_shape(Int<kM>{}, Int<kN>{});
-  auto block = make_coord(blockIdx.y, blockIdx.x), in_c = make_shape(m, n);
+  auto block = make_coord(blockIdx.y, blockIdx.x);
+  auto in_c = make_shape(m, n);
   Tensor gC = make_tensor(make_gmem_ptr(c), in_c, make_stride(n, Int<1>{}));
   Tensor tCg = thread.partition_C(local_tile(gC, tile_c, block));
   Tensor tCc = thread.partition_C(local_tile(make_identity_tensor(in_c), tile_c, block));
@@ -105,9 +113,9 @@ extern "C" cudaError_t cutegen_launch(CutegenArgs const* args) {
   int const m = int(args->a_shape[0]), k = int(args->a_shape[1]), n = int(args->w_shape[0]);
   if (k % 8) return cudaErrorNotSupported;
   cudaError_t const allowed =  // more than 48 KiB must be asked for
-      cudaFuncSetAttribute(product, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmemBytes);
+      cudaFuncSetAttribute(gemm_tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, kSmemBytes);
   if (allowed != cudaSuccess) return allowed;
   dim3 const grid(ceil_div(n, kN), ceil_div(m, kM));
-  product<<<grid, kThreads, kSmemBytes, args->stream>>>(args->a, args->w, args->out, m, n, k);
+  gemm_tiles<<<grid, kThreads, kSmemBytes, args->stream>>>(args->a, args->w, args->out, m, n, k);
   return cudaGetLastError();
 }

@@ -38,12 +38,14 @@ __device__ void copy_tile(Copy const& copy_atom, G const& from, S&& to, C const&
 
 // C = A B, all row-major. B is seen as N x K with strides (1, n).
 __global__ void __launch_bounds__(kThreads)
-    product(float const* a, float const* b, float* c, int m, int n, int k) {
+    gemm_tiles(float const* a, float const* b, float* c, int m, int n, int k) {
   __shared__ float memory_a[cosize_v<SmemA>], memory_b[cosize_v<SmemB>];
   Tensor sA = make_tensor(make_smem_ptr(memory_a), SmemA{});
   Tensor sB = make_tensor(make_smem_ptr(memory_b), SmemB{});
-  auto tile_a = make_shape(Int<kM>{}, Int<kK>{}), tile_b = make_shape(Int<kN>{}, Int<kK>{});
-  auto row = make_coord(blockIdx.y, _), column = make_coord(blockIdx.x, _);
+  auto tile_a = make_shape(Int<kM>{}, Int<kK>{});
+  auto tile_b = make_shape(Int<kN>{}, Int<kK>{});
+  auto row = make_coord(blockIdx.y, _);
+  auto column = make_coord(blockIdx.x, _);
   Tensor gA = local_tile(make_tensor(make_gmem_ptr(a), make_shape(m, k), make_stride(k, Int<1>{})),
                          tile_a, row);  // (kM, kK, tiles along K)
   Tensor gB = local_tile(make_tensor(make_gmem_ptr(b), make_shape(n, k), make_stride(Int<1>{}, n)),
@@ -55,8 +57,12 @@ __global__ void __launch_bounds__(kThreads)
   CopyB copy_b;
   auto slice_a = copy_a.get_slice(threadIdx.x);
   auto slice_b = copy_b.get_slice(threadIdx.x);
-  Tensor tAg = slice_a.partition_S(gA), tAs = slice_a.partition_D(sA), tAc = slice_a.partition_S(cA);
-  Tensor tBg = slice_b.partition_S(gB), tBs = slice_b.partition_D(sB), tBc = slice_b.partition_S(cB);
+  Tensor tAg = slice_a.partition_S(gA);
+  Tensor tAs = slice_a.partition_D(sA);
+  Tensor tAc = slice_a.partition_S(cA);
+  Tensor tBg = slice_b.partition_S(gB);
+  Tensor tBs = slice_b.partition_D(sB);
+  Tensor tBc = slice_b.partition_S(cB);
   auto load = [&](int tile) {
     int const stage = tile % kStages;
     copy_tile(copy_a, tAg(_, _, _, tile), tAs(_, _, _, stage), tAc(_, _, _, tile), make_shape(m, k));
@@ -99,6 +105,6 @@ __global__ void __launch_bounds__(kThreads)
 extern "C" cudaError_t cutegen_launch(CutegenArgs const* args) {
   int const m = int(args->a_shape[0]), k = int(args->a_shape[1]), n = int(args->b_shape[1]);
   dim3 const grid(ceil_div(n, kN), ceil_div(m, kM));
-  product<<<grid, kThreads, 0, args->stream>>>(args->a, args->b, args->out, m, n, k);
+  gemm_tiles<<<grid, kThreads, 0, args->stream>>>(args->a, args->b, args->out, m, n, k);
   return cudaGetLastError();
 }

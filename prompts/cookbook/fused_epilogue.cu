@@ -24,13 +24,15 @@ using Ldmatrix = Copy_Atom<SM75_U32x4_LDSM_N, half_t>;
 
 // C = relu(A W^T + bias), k contiguous in A and W; k % 8 == 0 and n % 8 == 0.
 __global__ void __launch_bounds__(kThreads)
-    product(half_t const* a, half_t const* w, half_t const* bias, half_t* c, int m, int n, int k) {
+    gemm_tiles(half_t const* a, half_t const* w, half_t const* bias, half_t* c, int m, int n, int k) {
   __shared__ alignas(128) half_t memory_a[cosize_v<Smem>], memory_b[cosize_v<Smem>];
   Tensor sA = make_tensor(make_smem_ptr(memory_a), Smem{});
   Tensor sB = make_tensor(make_smem_ptr(memory_b), Smem{});
   auto tile = make_shape(Int<kM>{}, Int<kK>{});
-  auto row = make_coord(blockIdx.y, _), column = make_coord(blockIdx.x, _);
-  auto in_a = make_shape(m, k), in_b = make_shape(n, k);
+  auto row = make_coord(blockIdx.y, _);
+  auto column = make_coord(blockIdx.x, _);
+  auto in_a = make_shape(m, k);
+  auto in_b = make_shape(n, k);
   auto stride = make_stride(k, Int<1>{});
   CopyG2S g2s;
   auto mine = g2s.get_slice(threadIdx.x);
@@ -38,8 +40,10 @@ __global__ void __launch_bounds__(kThreads)
   Tensor tBg = mine.partition_S(local_tile(make_tensor(make_gmem_ptr(w), in_b, stride), tile, column));
   Tensor tAc = mine.partition_S(local_tile(make_identity_tensor(in_a), tile, row));
   Tensor tBc = mine.partition_S(local_tile(make_identity_tensor(in_b), tile, column));
-  Tensor tAs = mine.partition_D(sA), tBs = mine.partition_D(sB);
-  Tensor held_a = make_fragment_like(tAs), held_b = make_fragment_like(tBs);
+  Tensor tAs = mine.partition_D(sA);
+  Tensor tBs = mine.partition_D(sB);
+  Tensor held_a = make_fragment_like(tAs);
+  Tensor held_b = make_fragment_like(tBs);
   auto fetch = [&](auto const& from, auto const& where, auto& held, auto const& shape) {
     clear(held);  // zeros past every edge, so that the tail of K adds nothing
     Tensor inside = make_tensor<bool>(make_shape(size<1>(held), size<2>(held)));
@@ -53,13 +57,16 @@ __global__ void __launch_bounds__(kThreads)
 
   Mma mma;
   auto thread = mma.get_slice(threadIdx.x);
-  Tensor rA = thread.partition_fragment_A(sA), rB = thread.partition_fragment_B(sB);
+  Tensor rA = thread.partition_fragment_A(sA);
+  Tensor rB = thread.partition_fragment_B(sB);
   auto load_a = make_tiled_copy_A(Ldmatrix{}, mma);
   auto load_b = make_tiled_copy_B(Ldmatrix{}, mma);
   auto from_a = load_a.get_slice(threadIdx.x);
   auto from_b = load_b.get_slice(threadIdx.x);
-  Tensor xA = from_a.partition_S(sA), xB = from_b.partition_S(sB);
-  Tensor yA = from_a.retile_D(rA), yB = from_b.retile_D(rB);  // the same registers, as it sees them
+  Tensor xA = from_a.partition_S(sA);
+  Tensor xB = from_b.partition_S(sB);
+  Tensor yA = from_a.retile_D(rA);  // the same registers, as it sees them
+  Tensor yB = from_b.retile_D(rB);
   Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
   clear(acc);
   for (int t = 0; t < ceil_div(k, kK); ++t) {
@@ -77,7 +84,8 @@ __global__ void __launch_bounds__(kThreads)
   // The accumulators are scattered over the threads in pairs of columns. The bias is read at their
   // coordinates; rounded results go through sA, which is free now, to be stored row by row.
   auto tile_c = make_shape(Int<kM>{}, Int<kN>{});
-  auto block = make_coord(blockIdx.y, blockIdx.x), in_c = make_shape(m, n);
+  auto block = make_coord(blockIdx.y, blockIdx.x);
+  auto in_c = make_shape(m, n);
   Tensor cC = local_tile(make_identity_tensor(in_c), tile_c, block);
   Tensor tCc = thread.partition_C(cC);
   Tensor tCs = thread.partition_C(sA);
@@ -91,7 +99,8 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   Tensor gC = make_tensor(make_gmem_ptr(c), in_c, make_stride(n, Int<1>{}));
   Tensor tOg = mine.partition_D(local_tile(gC, tile_c, block));
-  Tensor tOs = mine.partition_S(sA), tOc = mine.partition_S(cC);
+  Tensor tOs = mine.partition_S(sA);
+  Tensor tOc = mine.partition_S(cC);
   Tensor inside = make_tensor<bool>(make_shape(size<1>(tOs), size<2>(tOs)));
   CUTE_UNROLL
   for (int i = 0; i < size<0>(inside); ++i) {
@@ -105,6 +114,6 @@ extern "C" cudaError_t cutegen_launch(CutegenArgs const* args) {
   int const m = int(args->a_shape[0]), k = int(args->a_shape[1]), n = int(args->w_shape[0]);
   if (k % 8 || n % 8) return cudaErrorNotSupported;  // rows are no multiples of 16 bytes
   dim3 const grid(ceil_div(n, kN), ceil_div(m, kM));
-  product<<<grid, kThreads, 0, args->stream>>>(args->a, args->w, args->bias, args->out, m, n, k);
+  gemm_tiles<<<grid, kThreads, 0, args->stream>>>(args->a, args->w, args->bias, args->out, m, n, k);
   return cudaGetLastError();
 }

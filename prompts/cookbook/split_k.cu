@@ -30,7 +30,8 @@ __global__ void __launch_bounds__(kThreads)
 
   Mma mma;
   auto thread = mma.get_slice(threadIdx.x);
-  Tensor fA = thread.partition_A(sA), fB = thread.partition_B(sB);
+  Tensor fA = thread.partition_A(sA);
+  Tensor fB = thread.partition_B(sB);
   Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
   clear(acc);  // a slice without tiles leaves zeros
   for (int t = slice * each; t < last; ++t) {
@@ -44,7 +45,8 @@ __global__ void __launch_bounds__(kThreads)
     gemm(mma, acc, fA, fB, acc);
   }
   auto tile = make_shape(Int<kM>{}, Int<kN>{});
-  auto block = make_coord(blockIdx.y, blockIdx.x), in_c = make_shape(m, n);
+  auto block = make_coord(blockIdx.y, blockIdx.x);
+  auto in_c = make_shape(m, n);
   Tensor gC = make_tensor(make_gmem_ptr(partial + int64_t(slice) * m * n), in_c,
                           make_stride(n, Int<1>{}));
   Tensor tCg = thread.partition_C(local_tile(gC, tile, block));

@@ -32,13 +32,15 @@ __device__ void split(Values const& values, Parts& big, Parts& small) {
 
 // C = A W^T, k contiguous in both, k % 4 == 0.
 __global__ void __launch_bounds__(kThreads)
-    product(float const* a, float const* w, float* c, int m, int n, int k) {
+    gemm_tiles(float const* a, float const* w, float* c, int m, int n, int k) {
   __shared__ alignas(128) float memory_a[cosize_v<Smem>], memory_b[cosize_v<Smem>];
   Tensor sA = make_tensor(make_smem_ptr(memory_a), Smem{});
   Tensor sB = make_tensor(make_smem_ptr(memory_b), Smem{});
   auto tile = make_shape(Int<kM>{}, Int<kK>{});
-  auto row = make_coord(blockIdx.y, _), column = make_coord(blockIdx.x, _);
-  auto in_a = make_shape(m, k), in_b = make_shape(n, k);
+  auto row = make_coord(blockIdx.y, _);
+  auto column = make_coord(blockIdx.x, _);
+  auto in_a = make_shape(m, k);
+  auto in_b = make_shape(n, k);
   auto stride = make_stride(k, Int<1>{});
   CopyG2S g2s;
   auto mine = g2s.get_slice(threadIdx.x);
@@ -46,7 +48,8 @@ __global__ void __launch_bounds__(kThreads)
   Tensor tBg = mine.partition_S(local_tile(make_tensor(make_gmem_ptr(w), in_b, stride), tile, column));
   Tensor tAc = mine.partition_S(local_tile(make_identity_tensor(in_a), tile, row));
   Tensor tBc = mine.partition_S(local_tile(make_identity_tensor(in_b), tile, column));
-  Tensor tAs = mine.partition_D(sA), tBs = mine.partition_D(sB);
+  Tensor tAs = mine.partition_D(sA);
+  Tensor tBs = mine.partition_D(sB);
   auto load = [&](auto const& from, auto const& where, auto& to, auto const& shape) {
     Tensor held = make_fragment_like(to);
     clear(held);
@@ -62,10 +65,14 @@ __global__ void __launch_bounds__(kThreads)
 
   Mma mma;
   auto thread = mma.get_slice(threadIdx.x);
-  Tensor bigA = thread.partition_fragment_A(sA), bigB = thread.partition_fragment_B(sB);
-  Tensor smallA = make_fragment_like(bigA), smallB = make_fragment_like(bigB);
-  Tensor valuesA = make_fragment_like<float>(bigA), valuesB = make_fragment_like<float>(bigB);
-  Tensor fA = thread.partition_A(sA), fB = thread.partition_B(sB);
+  Tensor bigA = thread.partition_fragment_A(sA);
+  Tensor bigB = thread.partition_fragment_B(sB);
+  Tensor smallA = make_fragment_like(bigA);
+  Tensor smallB = make_fragment_like(bigB);
+  Tensor valuesA = make_fragment_like<float>(bigA);
+  Tensor valuesB = make_fragment_like<float>(bigB);
+  Tensor fA = thread.partition_A(sA);
+  Tensor fB = thread.partition_B(sB);
   Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
   clear(acc);
   for (int t = 0; t < ceil_div(k, kK); ++t) {
@@ -83,7 +90,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 
   auto tile_c = make_shape(Int<kM>{}, Int<kN>{});
-  auto block = make_coord(blockIdx.y, blockIdx.x), in_c = make_shape(m, n);
+  auto block = make_coord(blockIdx.y, blockIdx.x);
+  auto in_c = make_shape(m, n);
   Tensor gC = make_tensor(make_gmem_ptr(c), in_c, make_stride(n, Int<1>{}));
   Tensor tCg = thread.partition_C(local_tile(gC, tile_c, block));
   Tensor tCc = thread.partition_C(local_tile(make_identity_tensor(in_c), tile_c, block));
@@ -97,6 +105,6 @@ extern "C" cudaError_t cutegen_launch(CutegenArgs const* args) {
   int const m = int(args->a_shape[0]), k = int(args->a_shape[1]), n = int(args->w_shape[0]);
   if (k % 4) return cudaErrorNotSupported;
   dim3 const grid(ceil_div(n, kN), ceil_div(m, kM));
-  product<<<grid, kThreads, 0, args->stream>>>(args->a, args->w, args->out, m, n, k);
+  gemm_tiles<<<grid, kThreads, 0, args->stream>>>(args->a, args->w, args->out, m, n, k);
   return cudaGetLastError();
 }
