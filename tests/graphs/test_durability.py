@@ -57,7 +57,7 @@ def untimed(result: RunResult) -> dict[str, object]:
     kept = result.model_dump(mode="json", exclude={"run_id", "run_dir", "seconds"})
     if kept["best"]:
         kept["best"]["source_path"] = ""
-        kept["best"]["verdict"]["seconds"] = 0.0
+        kept["best"]["verdict"] |= {"seconds": 0.0, "breakdown": {}}
     return kept
 
 
