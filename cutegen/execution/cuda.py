@@ -17,6 +17,7 @@ from cutegen.execution.session import WorkerSession, arena_bytes
 from cutegen.kernel import args_header
 from cutegen.measurement.baselines import Baseline, BaselineError
 from cutegen.measurement.ceilings import Ceilings
+from cutegen.measurement.launches import unaccounted
 from cutegen.measurement.measure import exclusive, measure_candidate
 from cutegen.measurement.sampling import SampleFailedError
 from cutegen.measurement.timing import Measurement, MeasurementState
@@ -173,6 +174,14 @@ class CudaExecutor:
                 return measurement
             left = {n: t.clone() for n, t in candidate.read_outputs(job.spec.timed).items()}
             torch.cuda.synchronize(device)
+            launches = candidate.launches()  # after the outputs were read: it makes the call again
+        environment = {**measurement.environment, "launches": launches.model_dump(mode="json")}
+        measurement = measurement.model_copy(update={"environment": environment})
+        assert measurement.candidate is not None
+        if missing := unaccounted(launches, measurement.candidate):
+            return measurement.model_copy(
+                update={"state": MeasurementState.REFUSED, "reason": missing}
+            )
         build = self._built(job.spec, job.source)
         inputs = draw_inputs(job.spec, job.spec.timed, Distribution.NORMAL, job.seed, device)
         candidate.replay_changes(inputs)

@@ -19,6 +19,7 @@ from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespass
 from cutegen.execution.process import WorkerEndedError, WorkerProcess
 from cutegen.execution.reports import Report, parse_reports
 from cutegen.kernel import args_structure, fill_args
+from cutegen.measurement.launches import Launches
 from cutegen.measurement.sampling import SampleFailedError
 from cutegen.measurement.timing import CallFigures
 from cutegen.spec import Case, KernelSpec
@@ -265,6 +266,19 @@ class WorkerSession:
             self._broken = failure
             raise SampleFailedError(failure.summary)
         return CallFigures.model_validate({name: reply[name] for name in CallFigures.model_fields})
+
+    def launches(self) -> Launches:
+        """What one call of the last launch puts on the stream. It is made again for that.
+
+        Raises:
+            SampleFailedError: The call failed, crashed or did not end in time.
+        """
+        reply = self._exchange("trace")
+        failure = failed_launch(reply)
+        if failure is not None:
+            self._broken = failure
+            raise SampleFailedError(failure.summary)
+        return Launches.model_validate(reply["trace"])
 
     def read_outputs(self, case: Case) -> dict[str, Tensor]:
         """The outputs as the last launch or sample left them.

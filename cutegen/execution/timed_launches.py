@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from statistics import median
+from typing import Any
 
 from cutegen.execution.cudart import (
     L2_CACHE_SIZE_ATTRIBUTE,
@@ -14,11 +15,13 @@ from cutegen.execution.cudart import (
     CudaError,
     CudaRuntime,
 )
+from cutegen.execution.graph_kernels import graph_kernels
 from cutegen.measurement.flush import flush_bytes
 
 GRAPH_LAUNCHES = 20
 _REPEATS = 50
 _WARM_UP = 10
+_TRACE_REPEATS = 5
 
 
 class LaunchRefusedError(RuntimeError):
@@ -94,7 +97,7 @@ class TimedLaunches:
             candidate cannot be captured, or left nothing in the capture.
         """
         try:
-            graph = self._capture()
+            graph = self._capture(GRAPH_LAUNCHES)
         except CudaError as error:
             return 0.0, f"the launch cannot be captured: {error}"
         except LaunchRefusedError as error:
@@ -111,10 +114,28 @@ class TimedLaunches:
             times.append(self._cuda.elapsed_us(self._start, self._stop) / GRAPH_LAUNCHES)
         return median(times[_WARM_UP:]), ""
 
-    def _capture(self) -> int:
+    def trace(self) -> dict[str, Any]:
+        """What one call launches: ``kernels``, ``others``, ``replay_us``; or the ``reason``."""
+        try:
+            graph = self._capture(1)
+            kernels, others = graph_kernels(graph)
+        except (CudaError, LaunchRefusedError) as error:
+            return {"reason": f"the launch cannot be captured: {error}"}
+        times = []
+        executable = self._cuda.instantiate(graph)
+        for _ in range(_TRACE_REPEATS if kernels or others else 0):
+            self._cuda.fill(self._flush, 0, self._flush_size, self._stream)
+            self._cuda.record(self._start, self._stream)
+            self._cuda.replay(executable, self._stream)
+            self._cuda.record(self._stop, self._stream)
+            self._cuda.wait(self._stop)
+            times.append(self._cuda.elapsed_us(self._start, self._stop))
+        return {"kernels": kernels, "others": others, "replay_us": median(times or [0.0])}
+
+    def _capture(self, launches: int) -> int:
         self._cuda.begin_capture(self._stream)
         try:
-            for _ in range(GRAPH_LAUNCHES):
+            for _ in range(launches):
                 self._call()
         except LaunchRefusedError:
             with suppress(CudaError):  # the capture may have been broken by the launch

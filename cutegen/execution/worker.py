@@ -102,6 +102,10 @@ class _Worker:
 
         return self._time(calls)
 
+    def trace(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """What one call launches: ``TimedLaunches.trace``."""
+        return self._time(lambda timed: {"trace": timed.trace()})
+
     def _time(self, measure: Callable[[TimedLaunches], Message]) -> Message:
         device = self._device
         assert isinstance(device, CudaDevice)
@@ -203,6 +207,7 @@ def main(argument: str) -> None:
             "launch": worker.launch,
             "sample": worker.sample,
             "calls": worker.calls,
+            "trace": worker.trace,
             "fetch": worker.fetch,
             "put": worker.put,
         }
