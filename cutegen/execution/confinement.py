@@ -57,6 +57,15 @@ def close_off(
     return {"landlock": version, "seccomp": int(filtered), "memory": int(bounded)}
 
 
+def chosen_layers() -> list[str]:
+    """The layers of confinement in use: all, or those that ``CUTEGEN_SANDBOX`` names.
+
+    A machine whose driver cannot live with one of them can go without it; verdicts say so.
+    """
+    chosen = os.environ.get("CUTEGEN_SANDBOX", ",".join(LAYERS)).split(",")
+    return [layer for layer in LAYERS if layer in chosen]
+
+
 def _drop_capabilities() -> None:
     """Root without capabilities: Landlock alone lets CAP_PERFMON read others' environments."""
     header, none = struct.pack("=Ii", 0x20080522, 0), bytes(24)  # _LINUX_CAPABILITY_VERSION_3

@@ -13,7 +13,8 @@ from cutegen.execution.memory import CudaArena, find_cudart
 from cutegen.execution.protocol import EnvironmentUnfitError, EvaluationJob, MeasurementJob
 from cutegen.execution.sanitized import tools_for, with_report, would_be_taken
 from cutegen.execution.sanitizers import TOOLS, SanitizerReport, sanitize
-from cutegen.execution.session import WorkerSession, arena_bytes
+from cutegen.execution.session import arena_bytes
+from cutegen.execution.timed_session import TimedSession
 from cutegen.kernel import args_header
 from cutegen.measurement.baselines import Baseline, BaselineError
 from cutegen.measurement.ceilings import Ceilings
@@ -90,7 +91,7 @@ class CudaExecutor:
             return failed_build(self.name, build)
         plan = plan_checks(job.spec, job.source)
 
-        def open_session() -> WorkerSession:
+        def open_session() -> TimedSession:
             return self._open(job.spec, build, plan.cases(job.spec), job.timeout_s)
 
         try:
@@ -127,7 +128,7 @@ class CudaExecutor:
     @contextmanager
     def timed(
         self, spec: KernelSpec, source: str, *, seed: int = 0, timeout_s: float = 60.0
-    ) -> Iterator[WorkerSession]:
+    ) -> Iterator[TimedSession]:
         """A fresh worker that holds one kernel and the timed case, launched once.
 
         Args:
@@ -229,7 +230,7 @@ class CudaExecutor:
 
     def _interleaved(
         self, job: MeasurementJob, stack: ExitStack
-    ) -> tuple[Measurement, WorkerSession]:
+    ) -> tuple[Measurement, TimedSession]:
         eager = stack.enter_context(self._baseline(job.timeout_s))
         ceilings = eager.ceilings()
         eager.load(job.spec, seed=job.seed)
@@ -259,10 +260,10 @@ class CudaExecutor:
 
     def _open(
         self, spec: KernelSpec, build: BuildResult, cases: tuple[Case, ...], timeout_s: float
-    ) -> WorkerSession:
+    ) -> TimedSession:
         assert build.library is not None
         torch.cuda.empty_cache()  # PyTorch's reserve is of no use to cudaMalloc
-        return WorkerSession(
+        return TimedSession(
             spec,
             build.library,
             CudaArena(self._runtime, arena_bytes(cases)),

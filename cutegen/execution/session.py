@@ -1,7 +1,6 @@
 """A candidate loaded in its worker process, with an arena that both sides map."""
 
 import base64
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -12,16 +11,13 @@ from pydantic import JsonValue
 from torch import Tensor
 
 from cutegen.execution.address_space import space_for
-from cutegen.execution.changes import Changes
-from cutegen.execution.confinement import LAYERS
+from cutegen.execution.confinement import chosen_layers
 from cutegen.execution.failures import NOTHING_LAUNCHED, ended_worker, failed_launch
 from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespasses, view
 from cutegen.execution.process import WorkerEndedError, WorkerProcess
 from cutegen.execution.reports import Report, parse_reports
 from cutegen.kernel import args_structure, fill_args
-from cutegen.measurement.launches import Launches
 from cutegen.measurement.sampling import SampleFailedError
-from cutegen.measurement.timing import CallFigures
 from cutegen.spec import Case, KernelSpec
 from cutegen.status import Status
 from cutegen.toolchain.places import name_places
@@ -70,9 +66,7 @@ class WorkerSession:
         self._process: WorkerProcess | None = None
         self._broken: Failure | None = None
         self._launches = 0  # seeds the emulator, so that no random order is tried twice
-        self._changes: Changes | None = None
         self.facts: dict[str, JsonValue] = {}
-        self.residuals_us: list[float] = []
         self.poison = 0xFF  # the byte of unwritten workspace and shared memory: NaN
         self.notes: list[Report] = []  # odd things that the emulator saw, each once
 
@@ -185,7 +179,7 @@ class WorkerSession:
             library=str(self._library),
             ipc=self._arena.ipc_handle,
             memory=_HOST_MEMORY,
-            layers=sandbox_layers(),
+            layers=chosen_layers(),
         )
 
     def run(self, case: Case, inputs: Mapping[str, Tensor], schedule: str) -> CaseRun:
@@ -194,7 +188,6 @@ class WorkerSession:
             return CaseRun(failure=self._broken)
         self._launches += 1
         layout, memory = Layout(case), self._arena.memory
-        self._changes = Changes(layout)
         prepare(memory, layout, inputs)
         self._arena.to_worker()
         try:
@@ -231,77 +224,6 @@ class WorkerSession:
                 if not same_bits(view(memory, layout, tensor), inputs[tensor.name])
             ),
         )
-
-    def sample(self) -> float:
-        """Time the last launch again, on a cold L2, in microseconds.
-
-        A few input elements get new values first; ``replay_changes`` makes the same changes.
-
-        Raises:
-            SampleFailedError: The call failed, crashed or did not end in time.
-        """
-        changes = self._changes.draw() if self._changes is not None else []
-        reply = self._exchange("sample", changes=changes)
-        failure = failed_launch(reply)
-        if failure is not None:
-            self._broken = failure
-            raise SampleFailedError(failure.summary)
-        self.residuals_us.append(float(reply["residual_us"]))
-        return float(reply["us"])
-
-    def replay_changes(self, inputs: Mapping[str, Tensor]) -> None:
-        """Bring the inputs of the last launch, in place, to where the samples have left them."""
-        if self._changes is not None:
-            self._changes.apply(inputs)
-
-    def calls(self) -> CallFigures:
-        """What one call of the last launch costs beside its device time.
-
-        Raises:
-            SampleFailedError: The call failed, crashed or did not end in time.
-        """
-        reply = self._exchange("calls")
-        failure = failed_launch(reply)
-        if failure is not None:
-            self._broken = failure
-            raise SampleFailedError(failure.summary)
-        return CallFigures.model_validate({name: reply[name] for name in CallFigures.model_fields})
-
-    def launches(self) -> Launches:
-        """What one call of the last launch puts on the stream. It is made again for that.
-
-        Raises:
-            SampleFailedError: The call failed, crashed or did not end in time.
-        """
-        reply = self._exchange("trace")
-        failure = failed_launch(reply)
-        if failure is not None:
-            self._broken = failure
-            raise SampleFailedError(failure.summary)
-        return Launches.model_validate(reply["trace"])
-
-    def read_outputs(self, case: Case) -> dict[str, Tensor]:
-        """The outputs as the last launch or sample left them.
-
-        Raises:
-            SampleFailedError: The worker no longer answers.
-        """
-        self._exchange("fetch")
-        self._arena.from_worker()
-        layout = Layout(case)
-        return {t.name: view(self._arena.memory, layout, t) for t in case.of("output")}
-
-    def clear_outputs(self, case: Case) -> None:
-        """Set the outputs to zero, so that a sample which writes nothing shows.
-
-        Raises:
-            SampleFailedError: The worker no longer answers.
-        """
-        layout = Layout(case)
-        for tensor in case.of("output"):
-            view(self._arena.memory, layout, tensor).zero_()
-        self._arena.to_worker()
-        self._exchange("put")
 
     def _exchange(self, operation: str, **fields: object) -> dict[str, Any]:
         if self._broken is not None or self._process is None:
@@ -346,15 +268,6 @@ class WorkerSession:
         log = self._process.close() if self._process is not None else ""
         self._broken = ended_worker(error, log, emulated=self.emulated)
         return self._broken
-
-
-def sandbox_layers() -> list[str]:
-    """The layers of confinement in use: all, or those that ``CUTEGEN_SANDBOX`` names.
-
-    A machine whose driver cannot live with one of them can go without it; verdicts say so.
-    """
-    chosen = os.environ.get("CUTEGEN_SANDBOX", ",".join(LAYERS)).split(",")
-    return [layer for layer in LAYERS if layer in chosen]
 
 
 def small_enough_to_emulate(case: Case) -> bool:

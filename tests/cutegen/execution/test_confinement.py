@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from cutegen.execution.confinement import chosen_layers
 from cutegen.execution.landlock import landlock_version
 from cutegen.execution.memory import HostArena
-from cutegen.execution.session import WorkerSession, arena_bytes, sandbox_layers
+from cutegen.execution.session import WorkerSession, arena_bytes
 from cutegen.kernel import args_header
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
@@ -231,8 +232,8 @@ def test_its_folder_goes_with_it(host_toolchain: Toolchain, spec: KernelSpec) ->
 
 
 def test_layers_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sandbox_layers() == ["memory", "landlock", "seccomp"]
+    assert chosen_layers() == ["memory", "landlock", "seccomp"]
     monkeypatch.setenv("CUTEGEN_SANDBOX", "seccomp")
-    assert sandbox_layers() == ["seccomp"]
+    assert chosen_layers() == ["seccomp"]
     monkeypatch.setenv("CUTEGEN_SANDBOX", "off")
-    assert sandbox_layers() == []
+    assert chosen_layers() == []
