@@ -186,7 +186,8 @@ class CudaExecutor:
         build = self._built(job.spec, job.source)
         inputs = draw_inputs(job.spec, job.spec.timed, Distribution.NORMAL, job.seed, device)
         candidate.replay_changes(inputs)
-        with self._open(job.spec, build, (job.spec.timed,), job.timeout_s) as afresh:
+        session = self._open(job.spec, build, (job.spec.timed,), job.timeout_s)
+        with exclusive(self.device), session as afresh:
             run = afresh.run(job.spec.timed, inputs, afresh.schedules[0])
             if run.failure is not None:
                 return _refused(run.failure.summary)
@@ -216,16 +217,18 @@ class CudaExecutor:
                 measurement, SanitizerReport(skipped=dict.fromkeys(TOOLS, str(error))), job.source
             )
         case = min((*job.spec.checks, job.spec.timed), key=lambda case: case.nbytes)
-        report = sanitize(
-            sanitizer,
-            job.spec,
-            case,
-            draw_inputs(job.spec, case, Distribution.NORMAL, job.seed, torch.device("cpu")),
-            build.library,
-            cudart=self._cudart,
-            device=self.device,
-            tools=tools_for(job.source),
-        )
+        inputs = draw_inputs(job.spec, case, Distribution.NORMAL, job.seed, torch.device("cpu"))
+        with exclusive(self.device):
+            report = sanitize(
+                sanitizer,
+                job.spec,
+                case,
+                inputs,
+                build.library,
+                cudart=self._cudart,
+                device=self.device,
+                tools=tools_for(job.source),
+            )
         return with_report(measurement, report, job.source)
 
     def _interleaved(
