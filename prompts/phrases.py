@@ -87,6 +87,11 @@ def cell(text: str) -> str:
     return line if len(line) <= _CELL_LIMIT else f"{line[: _CELL_LIMIT - 1]}…"
 
 
+def capitalised(text: str) -> str:
+    """A text that begins a sentence; unlike Jinja's filter it leaves the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def fenced(text: str, language: str = "") -> str:
     """A text in a fence that no line of its own can close."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)

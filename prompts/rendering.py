@@ -7,6 +7,9 @@ from pydantic import BaseModel
 
 from cutegen.frozen import Frozen
 from cutegen.prompts import phrases
+from cutegen.prompts.recipes import Recipe, choose
+from cutegen.spec import KernelSpec
+from cutegen.structure import Fingerprint
 
 _TRACE_LIMIT = 60  # operations
 _HISTORY_LIMIT = 40  # steps
@@ -34,6 +37,10 @@ def render(request: BaseModel) -> RenderedPrompt:
     )
 
 
+def _recipes(spec: KernelSpec, arch: str, design: Fingerprint | None = None) -> tuple[Recipe, ...]:
+    return choose(spec, arch, design)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(  # noqa: S701 - the output is a prompt, not a web page
@@ -53,6 +60,8 @@ def _environment() -> Environment:
         fenced=phrases.fenced,
         numbered=phrases.numbered,
         bounded=phrases.bounded,
+        capitalised=phrases.capitalised,
+        recipes=_recipes,
     )
     environment.globals.update(trace_limit=_TRACE_LIMIT, history_limit=_HISTORY_LIMIT)
     return environment

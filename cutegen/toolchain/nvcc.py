@@ -35,9 +35,6 @@ _FLAGS = (
 )
 
 
-_STUBS_IMPORT = frozenset({"exit"})
-"""What nvcc puts into the host's side of every device function, where it is never called."""
-
 _LINKING = ("--cudart=static", "-shared", *(f"-Xlinker={flag}" for flag in LINKER_FLAGS))
 
 
@@ -143,7 +140,7 @@ class NvccToolchain:
                 }
             )
             return (
-                refuse_object(result, directory / OBJECT, request.source, also=_STUBS_IMPORT)
+                refuse_object(result, directory / OBJECT, request.source)
                 if self._police
                 else result
             )
