@@ -4,7 +4,7 @@ The reply format is plain text, since not every server offers tools or JSON mode
 
     INTENT: one line                       optimizers, repairer, synthesizer
     EXPECTED: one line                     optimizers
-    ```cuda … ```                          a whole kernel (synthesizer only)
+    ```cuda … ```                          a whole kernel (synthesizer only), or in tags
     <<<<<<< SEARCH … ======= … >>>>>>> REPLACE     anchored edits
     CAUSE: … / LINE: … / CHANGE: …         a diagnosis, most likely cause first
     OUT_OF_IDEAS: reason                   an optimizer has nothing to propose
@@ -31,9 +31,19 @@ _EDIT = re.compile(
 _EDIT_BEGINS = re.compile(r"^<{5,9} ?SEARCH", re.MULTILINE)
 _ENTRY = re.compile(r"\bcutegen_launch\s*\([^;{]*\{")  # its definition; the header declares it
 _DIFF = re.compile(r"^@@ -\d", re.MULTILINE)
-_REASONING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+# <think> (DeepSeek, Qwen and others), [THINK] (Mistral), ◁think▷ (Kimi), <reasoning> (by prompt)
+_BEGINS, _ENDS = (
+    rf"(?:<{slash}(?:think(?:ing)?|reasoning)>|\[{slash}THINK\]|◁{slash}think▷)"
+    for slash in ("", "/")
+)
+_REASONING = re.compile(rf"{_BEGINS}.*?{_ENDS}", re.DOTALL)
+# A file in tags instead of a fence, each tag alone on its line.
+_TAGGED = re.compile(
+    r"^[ \t]*<(kernel|cuda|code|file|source|answer)(?: [^>\n]*)?>[ \t]*\n(.*?)^[ \t]*</\1>[ \t]*$",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
 # Some servers cut the opening tag away, and a reply cut at its limit has no closing one.
-_HALF_REASONING = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL)
+_HALF_REASONING = re.compile(rf"\A.*{_ENDS}|{_BEGINS}.*\Z", re.DOTALL)
 _MARKS = r"[ \t>*_#`-]*"
 _CHANGE = re.compile(rf"^{_MARKS}CHANGE{_MARKS}:", re.MULTILINE | re.IGNORECASE)
 _CAUSE = re.compile(
@@ -94,6 +104,8 @@ def parse_kernel(text: str) -> WholeKernel | Unsupported:
     if _EDIT_BEGINS.search(text):
         raise ReplyError("the reply holds SEARCH/REPLACE blocks; send the whole file instead")
     bodies = [body for _, language, body in _FENCE.findall(text) if language.lower() in _CUDA]
+    if not any(map(_ENTRY.search, bodies)):
+        bodies += [body for _, body in _TAGGED.findall(text)]
     whole = list(dict.fromkeys(body for body in bodies if _ENTRY.search(body)))
     if not whole:
         if (refusal := _field(text, "UNSUPPORTED")) is not None:

@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
   Tensor tBc = mine.partition_S(local_tile(make_identity_tensor(in_b), tile_b, column));
   Tensor tAs = mine.partition_D(sA);
   Tensor tBs = mine.partition_D(sB);
-  int const tiles = ceil_div(k, kK);
+  int const tiles = (k + kK - 1) / kK;
   auto load_half = [&](auto const& from, auto const& where, auto&& to, auto const& shape) {
     CUTE_UNROLL
     for (int i = 0; i < size<1>(from); ++i) {

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads)
   auto thread = mma.get_slice(threadIdx.x);
   Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
   clear(acc);
-  int const tiles = ceil_div(k, kK);
+  int const tiles = (k + kK - 1) / kK;
   load(0);
   for (int tile = 0; tile < tiles; ++tile) {
     if (tile + 1 < tiles) {

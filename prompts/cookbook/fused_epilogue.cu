@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kThreads)
   Tensor yB = from_b.retile_D(rB);
   Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
   clear(acc);
-  for (int t = 0; t < ceil_div(k, kK); ++t) {
+  for (int t = 0; t < (k + kK - 1) / kK; ++t) {
     fetch(tAg(_, _, _, t), tAc(_, _, _, t), held_a, in_a);
     fetch(tBg(_, _, _, t), tBc(_, _, _, t), held_b, in_b);
     __syncthreads();  // nobody still reads the last tile

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads)
   Tensor mA = make_tensor(make_gmem_ptr(a), make_shape(m, k), make_stride(k, Int<1>{}));
   Tensor mB = make_tensor(make_gmem_ptr(w), make_shape(n, k), make_stride(k, Int<1>{}));
   int const m0 = blockIdx.y * kM, n0 = blockIdx.x * kN, slice = blockIdx.z;
-  int const tiles = ceil_div(k, kK), each = ceil_div(tiles, kSlices);
+  int const tiles = (k + kK - 1) / kK, each = (tiles + kSlices - 1) / kSlices;
   int const last = min(tiles, (slice + 1) * each);
 
   Mma mma;

@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads)
   Tensor fB = thread.partition_B(sB);
   Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
   clear(acc);
-  for (int t = 0; t < ceil_div(k, kK); ++t) {
+  for (int t = 0; t < (k + kK - 1) / kK; ++t) {
     __syncthreads();  // nobody still reads the last tile
     load(tAg(_, _, _, t), tAc(_, _, _, t), tAs, in_a);
     load(tBg(_, _, _, t), tBc(_, _, _, t), tBs, in_b);

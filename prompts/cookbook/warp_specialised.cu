@@ -35,7 +35,8 @@ struct Storage {
 // The tile that a block works on: bands of kBand rows, column after column.
 __device__ auto place(int index, int rows, int columns) {
   int const band = index / (kBand * columns), first = band * kBand;
-  int const height = min(kBand, rows - first), rest = index - band * kBand * columns;
+  int const height = rows - first < kBand ? rows - first : kBand;
+  int const rest = index - band * kBand * columns;
   return make_coord(first + rest % height, rest / height);
 }
 
@@ -61,7 +62,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   Pipeline pipeline(storage.pipeline, params, Shape<_1, _1, _1>{});
   __syncthreads();
 
-  int const rows = ceil_div(m, kM), columns = ceil_div(n, kN), steps = ceil_div(k, kK);
+  int const rows = (m + kM - 1) / kM, columns = (n + kN - 1) / kN, steps = (k + kK - 1) / kK;
   if (warpgroup == 0) {
     cutlass::arch::warpgroup_reg_dealloc<40>();  // the consumers need its registers
     if (warp == 0 && leads) {

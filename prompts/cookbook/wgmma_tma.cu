@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kThreads)
     cutlass::arch::fence_barrier_init();  // TMA sees the barriers
   }
   __syncthreads();
-  int const tiles = ceil_div(k, kK);
+  int const tiles = (k + kK - 1) / kK;
   if (threadIdx.x == 0) {
     for (int tile = 0; tile < tiles && tile < kStages; ++tile) load(tile);
   }

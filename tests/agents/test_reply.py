@@ -48,6 +48,12 @@ EDIT = Edit(search="int a;\n", replace="int b;\n")
         f"{PLAIN}Again:\n```cuda\n{KERNEL}```\n",
         f"{PLAIN}To build it:\n```bash\nnvcc kernel.cu\n```\n",
         f"{PLAIN}It is not UNSUPPORTED: nothing is.\n",
+        f"INTENT: plain\n<kernel>\n{KERNEL}</kernel>\n",
+        f'INTENT: plain\n<file name="k.cu">\n{KERNEL}</file>\nDone.',
+        f"<answer>\n{PLAIN}</answer>\n",
+        f"[THINK]```cuda\n{KERNEL}// draft\n```[/THINK]\n{PLAIN}",
+        f"◁think▷```cuda\n{KERNEL}// draft\n```◁/think▷\n{PLAIN}",
+        f"<reasoning>tiles?</reasoning>\n{PLAIN}",
     ],
 )
 def test_a_whole_kernel(reply: str) -> None:
@@ -98,6 +104,8 @@ def test_what_is_no_whole_kernel(reply: str, fault: str) -> None:
         f"<thinking>{BLOCK}</thinking>{PATCH}",
         PATCH.replace("<<<<<<< SEARCH", "<<<<<<<SEARCH").replace("=======", "========"),
         f"{PATCH}OUT_OF_IDEAS: after this one\n",
+        f"<answer>\n{PATCH}</answer>",
+        f"First I think of this:\n```cuda\n{KERNEL}```\nbut better:\n{PATCH}",
     ],
 )
 def test_a_patch(reply: str) -> None:
@@ -193,3 +201,8 @@ def test_the_last_line_of_a_source_can_be_edited_without_its_line_end() -> None:
 def test_a_revision_of_a_text_that_is_not_there() -> None:
     with pytest.raises(EditRefusedError, match="does not occur"):
         parse_revision(PATCH, "int x;\n")
+
+
+def test_an_anchor_that_occurs_three_times_is_asked_for_again_with_its_lines() -> None:
+    with pytest.raises(EditRefusedError, match="occurs 3 times, at lines 1, 3, 5; add lines"):
+        parse_revision(PATCH, "int a;\nint x;\nint a;\nint y;\nint a;\n")

@@ -83,3 +83,60 @@ def test_size_counts_changed_lines_not_anchors() -> None:
 def test_overlapping_occurrences_make_an_anchor_ambiguous() -> None:
     with pytest.raises(EditRefusedError, match="occurs 2 times, at lines 1, 1"):
         apply_edits("aXaXa", [Edit(search="aXa", replace="b")])
+
+
+@given(old=texts, new=texts)
+@example(old="int x;", new="int x;\n")  # no final line end, and one
+@example(old="µ→β\nint x;", new="int x;\n日本\u2028語")
+def test_what_was_applied_can_be_inverted(old: str, new: str) -> None:
+    assume(old.strip() and new.strip() and old != new)
+    assume("\r\n" not in old + new)
+    changed = apply_edits(old, derive_edits(old, new))
+    assert changed == new
+    assert apply_edits(changed, derive_edits(changed, old)) == old
+
+
+@given(
+    lines=st.lists(
+        st.text("abµ→ 語", min_size=1, max_size=6), min_size=3, max_size=20, unique=True
+    ),
+    data=st.data(),
+)
+def test_edits_of_single_lines_are_inverted_by_their_mirror_images(
+    lines: list[str], data: st.DataObject
+) -> None:
+    source = "".join(f"<{line}>\n" for line in lines)
+    picked = data.draw(st.lists(st.sampled_from(lines), min_size=1, unique=True))
+    edits = [Edit(search=f"<{line}>\n", replace=f"[{line}]\n") for line in picked]
+    changed = apply_edits(source, edits)
+    assert changed.count("[") == len(picked)
+    mirrored = [Edit(search=edit.replace, replace=edit.search) for edit in edits]
+    assert apply_edits(changed, mirrored) == source
+
+
+@given(old=texts, new=texts, where=st.integers(0, 10))
+def test_one_refused_edit_refuses_all(old: str, new: str, where: int) -> None:
+    assume(old.strip() and old != new)
+    assume("\r\n" not in old + new)
+    edits = list(derive_edits(old, new))
+    edits.insert(where, Edit(search="\0 nowhere \0", replace="x"))
+    with pytest.raises(EditRefusedError):
+        apply_edits(old, edits)
+
+
+@given(source=texts, start=st.integers(0, 200), length=st.integers(1, 60), replacement=st.text())
+def test_an_anchor_is_taken_exactly_when_it_is_unique(
+    source: str, start: int, length: int, replacement: str
+) -> None:
+    source, replacement = (text.replace("\r", "") for text in (source, replacement))
+    anchor = source[start : start + length]
+    assume(anchor.strip())
+    assume(anchor != replacement)
+    places = [at for at in range(len(source)) if source.startswith(anchor, at)]
+    edit = Edit(search=anchor, replace=replacement)
+    if len(places) == 1:
+        at = places[0]
+        assert apply_edits(source, [edit]) == source[:at] + replacement + source[at + len(anchor) :]
+    else:
+        with pytest.raises(EditRefusedError, match=f"occurs {min(len(places), 10)} times"):
+            apply_edits(source, [edit])
