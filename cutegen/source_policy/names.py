@@ -64,7 +64,7 @@ DISTINCT = (
     ),
     Rule(
         re.compile(
-            r"pthread_\w+|vfork|execv[pe]*|execl[pe]*|posix_spawn\w*|popen|setsid"
+            r"pthread_(create|kill|cancel|detach|atfork|attr_\w+|set\w+)|vfork|execv[pe]*|execl[pe]*|posix_spawn\w*|popen|setsid"
             r"|std::(thread|async|jthread)"
         ),
         "starts threads or processes",

@@ -24,7 +24,7 @@ _RUNTIME = re.compile(r"_*cu(da)?[A-Z]\w*|__nv\w*|_fatbin\w*|__fatbin\w*")
 _LIBC = re.compile(
     r"mem\w+|str\w+|__(mem|str)\w+_chk|bcmp|(__)?[fsv]*n?printf(_chk)?|f?puts|f?putc(har)?|fwrite"
     r"|fflush|std(out|err)|malloc|calloc|realloc|free|aligned_alloc|posix_memalign|qsort|bsearch"
-    r"|l?l?abs|ato[ifl]l?|s?rand|div|ldiv|lldiv|isatty|to(upper|lower)|is[a-z]+"
+    r"|l?l?abs|ato[ifl]l?|s?rand|div|ldiv|lldiv|isatty|pthread_(once|mutex_\w+)|to(upper|lower)|is[a-z]+"
 )
 _MATH = re.compile(
     r"(__)?(a?(sin|cos|tan)h?|atan2|exp[2m]?1?0?|log(2|10|1p|b)?|pow|sqrt|cbrt|hypot|erfc?|[lt]gamma"

@@ -20,6 +20,8 @@ HONEST = """\
 #include <cutlass/numeric_conversion.h>
 #include <cuda_fp16.h>
 #include <cstdio>
+#include <iostream>
+#include <mutex>
 // cudaMalloc, fopen and std::thread are only words here; so is system("rm").
 using namespace cute;
 #define WIDTH 4
@@ -139,13 +141,17 @@ def test_an_honest_object_is_left_alone(tmp_path: Path) -> None:
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
 std::map<std::string, std::vector<double>> kept;
 double f(double x, char const* name) {
   if (x < 0) throw std::runtime_error("negative");
+  static std::once_flag once;
+  std::call_once(once, [] { std::cerr << "once"; });
   kept[name].push_back(std::exp2(x) + std::sqrt(x) + std::fmod(x, 2.0) + std::lrint(x));
   std::printf("%s %zu", name, std::strlen(name));
   return kept[name].back();
