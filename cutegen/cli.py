@@ -83,6 +83,9 @@ def run(
     wall_s: WallTime = None,
     tokens: Tokens = None,
     usd: Dollars = None,
+    allow_simplify: Annotated[
+        bool, typer.Option(help="A repair may give up structure, such as stages or tensor cores.")
+    ] = False,
     record: Record = None,
     as_json: AsJson = False,
 ) -> None:
@@ -111,6 +114,7 @@ def run(
                 run_id=run_id,
                 seed=seed,
                 arch=arch,
+                allow_simplify=allow_simplify,
                 record=record,
             ),
         )

@@ -61,6 +61,10 @@ class Context:
     math_mode: str = field(
         default="fp32", metadata=_about("Math mode", "fp32, tf32, bf16 or fp16, for spec_path.")
     )
+    allow_simplify: bool = field(
+        default=False,
+        metadata=_about("Allow simplifying", "A repair may lower the kernel's structure."),
+    )
     nvcc_gate: bool = field(
         default=True,
         metadata=_about("nvcc gate", "On the emulator, also build with nvcc where it is found."),

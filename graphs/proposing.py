@@ -94,7 +94,9 @@ def repair(state: State, shop: Workshop) -> State:
         causes=diagnosis.causes,
         history=shop.history,
     )
-    value = ask_repairer(shop.chat(REPAIRER), request).value
+    value = ask_repairer(
+        shop.chat(REPAIRER), request, allow_simplify=shop.settings.allow_simplify
+    ).value
     repairs = candidate["repairs"] + 1
     if isinstance(value, Revision):
         update = propose(

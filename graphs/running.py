@@ -38,6 +38,7 @@ def run_graph(
     seed: int = 0,
     arch: str = "",
     nvcc_gate: bool = True,
+    allow_simplify: bool = False,
     record: str | Path | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> RunResult:
@@ -59,6 +60,7 @@ def run_graph(
         seed: Seeds inputs and fiber order.
         arch: nvcc target, such as ``sm_90a``; the GPU's own if empty.
         nvcc_gate: On the emulator, also require nvcc, where it is found, to build the kernel.
+        allow_simplify: A repair may lower the structure: fewer stages, scalar copies.
         record: Where to write the model's answers, for ``replay:FILE``; also when the run waits
             or is interrupted.
         on_event: Called with each event, in this thread.
@@ -84,6 +86,7 @@ def run_graph(
         seed=seed,
         arch=arch,
         nvcc_gate=nvcc_gate,
+        allow_simplify=allow_simplify,
         record=record,
     )
     return drain(events, on_event)
@@ -112,6 +115,7 @@ def stream_graph(
     seed: int = 0,
     arch: str = "",
     nvcc_gate: bool = True,
+    allow_simplify: bool = False,
     record: str | Path | None = None,
 ) -> Generator[Event, None, RunResult]:
     """``run_graph`` as a generator of its events, whose return value is the result."""
@@ -125,6 +129,7 @@ def stream_graph(
         seed=seed,
         runs_dir=str(runs_dir),
         nvcc_gate=nvcc_gate,
+        allow_simplify=allow_simplify,
         live_chat=None if isinstance(model, str) else model,
         live_executor=None if isinstance(executor, str) else executor,
         **(budget or Budget()).model_dump(),

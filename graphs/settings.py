@@ -41,6 +41,7 @@ class Settings(Frozen):
     executor: str  # "cuda" or "emulated": "auto" is resolved when the run starts
     arch: str
     seed: int = 0
+    allow_simplify: bool = False  # a repair may lower the structure
     nvcc_gate: bool = True  # emulated runs: nvcc, where it is found, must build the kernel too
     budget: Budget = Budget()
     policy: StabilityPolicy

@@ -83,6 +83,7 @@ def settle(spec: KernelSpec, context: Context) -> Settings:
         executor=executor,
         arch=context.arch or own_architecture(executor),
         seed=context.seed,
+        allow_simplify=context.allow_simplify,
         nvcc_gate=context.nvcc_gate,
         budget=context.budget,
         policy=context.policy_over(POLICIES[spec.kernel_class]),

@@ -4,7 +4,7 @@ import re
 
 from pydantic import JsonValue
 
-from cutegen.history import Step
+from cutegen.history import Step, StepKind
 from cutegen.measurement.occupancy import LIMITS
 from cutegen.measurement.work import count_work
 from cutegen.spec import KernelSpec, TensorArg, TracedOp
@@ -67,7 +67,24 @@ def machine(arch: str) -> str:
     )
 
 
-def outcome(step: Step) -> str:
+def intent(step: Step, reader: str) -> str:
+    """What a step was for; of the tuner's, which speak of counters, other readers see less."""
+    if _is_sealed(step, reader):
+        return "other parameters"
+    return step.intent or "none"
+
+
+def expectation(step: Step, reader: str) -> str:
+    """What a step was expected to bring, for the readers that may see it."""
+    return "" if _is_sealed(step, reader) else step.expected
+
+
+def _is_sealed(step: Step, reader: str) -> bool:
+    """Whether a step was argued from a profile, which only the tuner is shown (DESIGN §4)."""
+    return step.kind is StepKind.TUNING and reader != "profile_tuner"
+
+
+def outcome(step: Step, reader: str) -> str:
     """What came of a step, in a few words."""
     parts = [step.decision.value]
     if step.status is not None and step.status is not Status.PASSED:
@@ -76,7 +93,7 @@ def outcome(step: Step) -> str:
         parts.append(f"{step.time_us:.1f} µs")
     if step.speedup is not None:
         parts.append(f"{step.speedup:.2f}x over PyTorch eager")
-    if step.reason:
+    if step.reason and not _is_sealed(step, reader):
         parts.append(step.reason)
     return "; ".join(parts)
 

@@ -56,6 +56,8 @@ def _environment() -> Environment:
         work=phrases.work,
         machine=phrases.machine,
         outcome=phrases.outcome,
+        intent=phrases.intent,
+        expectation=phrases.expectation,
         cell=phrases.cell,
         fenced=phrases.fenced,
         numbered=phrases.numbered,

@@ -358,3 +358,22 @@ def test_nvcc_must_build_what_the_emulator_verified(play: Play, script: Any) -> 
     assert played.steps[1] == ("structural", "failed")
     assert played.steps[-1] == ("tuning", "accepted")
     assert "50%" in played.result.steps[-1].reason
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_repair_may_lower_the_structure_only_where_that_is_allowed(
+    play: Play, script: Any, allowed: bool
+) -> None:
+    staged = f"  __shared__ float held[256];\n{script.undeclared}"
+    broken = script.source.replace(script.right, staged)
+    lowered = script.repair(staged, script.right)  # mends it, and gives the staging up
+    replies = [script.first(broken), script.diagnosis("y is not declared"), lowered]
+    if not allowed:
+        replies += [lowered, *script.babble("synthesizer")]
+    played = play(replies, allow_simplify=allowed, budget=Budget(steps=0, repairs=1, syntheses=2))
+    last = played.result.steps[1]
+    if allowed:
+        assert last.decision is Decision.ACCEPTED
+    else:
+        assert last.decision is Decision.FAILED
+        assert "smem falls from static to none" in last.reason

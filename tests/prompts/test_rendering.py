@@ -178,6 +178,16 @@ REQUESTS: dict[str, AgentRequest] = {
     "repairer": REPAIR,
     "repairer_without_diagnosis": REPAIR.model_copy(update={"causes": ()}),
     "structural_optimizer": STRUCTURE,
+    **{
+        f"structural_optimizer_of_a_{kind.value}_on_{arch}": STRUCTURE.model_copy(
+            update={"arch": arch, "spec": SCALE.model_copy(update={"kernel_class": kind})}
+        )
+        for kind, arch in (
+            (KernelClass.MATMUL, "sm_80"),
+            (KernelClass.REDUCTION, "sm_89"),
+            (KernelClass.GENERIC, "sm_100a"),
+        )
+    },
     "profile_tuner": TuningRequest(
         **SHARED,
         source=SOURCE,
@@ -216,6 +226,48 @@ def test_the_profile_reaches_the_tuner_only(name: str) -> None:
     prompt = render(REQUESTS[name])
     told = PROFILE.evidence in prompt.user
     assert told == (name == "profile_tuner")
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_what_was_argued_from_counters_reaches_the_tuner_only(name: str) -> None:
+    tuned = Step(
+        index=3,
+        kind=StepKind.TUNING,
+        agent="profile_tuner",
+        intent="dram__throughput is at 61 %, so two vectors more",
+        expected="long_scoreboard stalls halve",
+        decision=Decision.REJECTED,
+        reason="ncu shows 59 %",
+        time_us=12.5,
+    )
+    field = "failed" if name.startswith("synthesizer") else "history"
+    prompt = render(REQUESTS[name].model_copy(update={field: (tuned,)})).user
+    for secret in (tuned.intent, tuned.expected, tuned.reason):
+        assert (secret in prompt) == (name == "profile_tuner")
+    assert "12.5 µs" in prompt
+
+
+def test_the_outcome_stands_beside_the_expectation() -> None:
+    step = HISTORY[1].model_copy(update={"expected": "half of the time"})
+    prompt = render(STRUCTURE.model_copy(update={"history": (step,)})).user
+    assert "| half of the time | failed; WRONG_VALUES; the tail is missing |" in prompt
+
+
+@pytest.mark.parametrize(
+    ("arch", "there", "absent"),
+    [
+        ("sm_80", "`cp.async`", "Prefer, for large products: TMA"),
+        ("sm_89", "99 KB", "TMA + wgmma"),
+        ("sm_90a", "TMA + wgmma", "tcgen05"),
+        ("sm_100a", "tcgen05", "TMA + wgmma"),
+    ],
+)
+def test_each_architecture_is_told_apart(arch: str, there: str, absent: str) -> None:
+    for request in (STRUCTURE, SynthesisRequest(**SHARED)):
+        prompt = render(request.model_copy(update={"arch": arch})).user
+        guide = prompt[prompt.index(f"## What {arch} has") :].split("\n## ")[0]
+        assert there in guide
+        assert absent not in guide
 
 
 @pytest.mark.parametrize("kernel_class", KernelClass)
@@ -306,7 +358,7 @@ def test_the_listing_of_the_diagnostician_has_the_candidates_line_numbers() -> N
 
 def test_a_history_row_stays_one_row() -> None:
     row = (
-        "| 1 | structural | 128-bit loads ¦ and stores, in two lines "
+        "| 1 | structural | 128-bit loads ¦ and stores, in two lines |  "
         "| failed; WRONG_VALUES; the tail is missing |"
     )
     assert row in render(STRUCTURE).user.split("\n")
