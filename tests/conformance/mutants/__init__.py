@@ -1,5 +1,11 @@
 """Faults, planted one at a time in kernels that are right."""
 
-from conformance.mutants import cute_copy, simt
+from conformance.mutants import barriers, cp_async, cute_copy, simt, tma
 
-MUTANTS = (*simt.MUTANTS, *cute_copy.MUTANTS)
+MUTANTS = (
+    *simt.MUTANTS,
+    *cute_copy.MUTANTS,
+    *cp_async.MUTANTS,
+    *barriers.MUTANTS,
+    *tma.MUTANTS,
+)
