@@ -1,53 +1,39 @@
 """Every planted fault is caught by the emulator, with the right status."""
 
-from collections.abc import Callable
-
 import pytest
 
+from conformance.library import number
 from conformance.mutant import Mutant
 from conformance.mutants import MUTANTS
-from conformance.running import build, run
-from cutegen.status import Status
-from cutegen.toolchain.emulated import EmulatorToolchain
+from conformance.running import run
+from conformance.units import Block
 from cutegen.toolchain.protocol import BuildResult
 
-AWAITING_THE_CHECKED_BUILD = {
-    "sum_divergent_shuffle",
+AWAITING = {
     "block_sum_uninitialized",
-    "histogram_without_atomic",
     "histogram_uninitialized",
-    "compaction_divergent_vote",
     "stencil_short_halo",
-    "dot_divergent_barrier",
-    "matmul_without_column_guard",
-    "matmul_leading_dimension",
+    "compaction_divergent_vote",
+    "vector_misaligned",
+    "staged_without_fence",
+    "zero_fill_off_by_one",
+    "zero_fill_without_wait",
+    "multistage_wrong_stage",
+    "gemm_without_wait",
 }
 
 
-@pytest.fixture(scope="session")
-def built() -> Callable[[str], BuildResult]:
-    """All mutants of a unit in one library, once in all processes: the cache sees to that."""
-    toolchain = EmulatorToolchain()
-
-    def builder(unit: str) -> BuildResult:
-        result = build(toolchain, [m.block for m in MUTANTS if m.case.unit == unit])
-        assert result.status is Status.PASSED, f"{result.advice}\n{result.log}"
-        return result
-
-    return builder
-
-
+@pytest.mark.timeout(900)  # the first one of a unit builds it
 @pytest.mark.parametrize(
-    "mutant",
+    ("mutant", "kernel"),
     [
-        pytest.param(mutant, id=mutant.name, marks=pytest.mark.xdist_group(mutant.case.unit))
+        pytest.param(mutant, mutant.block, id=mutant.name)
         for mutant in MUTANTS
-        if mutant.name not in AWAITING_THE_CHECKED_BUILD
+        if mutant.name not in AWAITING
     ],
 )
-def test_mutant(mutant: Mutant, built: Callable[[str], BuildResult]) -> None:
-    unit = [m.name for m in MUTANTS if m.case.unit == mutant.case.unit]
-    outcome = run(mutant.case, built(mutant.case.unit), unit.index(mutant.name))
+def test_mutant(mutant: Mutant, kernel: Block, library: BuildResult) -> None:
+    outcome = run(mutant.case, library, number(kernel))
     assert outcome.status is mutant.expected, outcome.summary
 
 

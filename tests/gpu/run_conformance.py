@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from conformance.case import KernelCase, wide  # noqa: E402 - the line above finds it
 from conformance.cases import CASES  # noqa: E402
+from conformance.library import emulated, number  # noqa: E402
 from conformance.mutant import Mutant  # noqa: E402
 from conformance.mutants import MUTANTS  # noqa: E402
 from conformance.running import (  # noqa: E402
@@ -39,7 +40,6 @@ from conformance.units import Block, source_hash  # noqa: E402
 
 from cutegen.measurement.environment import driver_version, git_commit  # noqa: E402
 from cutegen.status import Status  # noqa: E402
-from cutegen.toolchain.emulated import EmulatorToolchain  # noqa: E402
 from cutegen.toolchain.nvcc import NvccToolchain  # noqa: E402
 from cutegen.toolchain.protocol import BuildResult  # noqa: E402
 
@@ -83,37 +83,23 @@ def compared(case: KernelCase, gpu: Outcome, emulator: Outcome) -> Record:
 class Builds:
     """One library per kernel from nvcc, all at the same time; one per unit from the emulator."""
 
-    def __init__(self, jobs: int, todo: Sequence[KernelCase | Mutant]) -> None:
+    def __init__(self, jobs: int, kernels: Sequence[Block]) -> None:
         """Start all builds."""
         self._pool = ThreadPoolExecutor(jobs)
-        self._gpu: dict[Block, Future[BuildResult]] = {}
-        self._emulated: dict[tuple[str, type], tuple[list[Block], Future[BuildResult]]] = {}
-        for item in todo:
-            unit = item.case.unit if isinstance(item, Mutant) else item.unit
-            blocks, _ = self._emulated.setdefault((unit, type(item)), ([], Future()))
-            if item.block not in blocks:
-                blocks.append(item.block)
-        emulator = EmulatorToolchain()
-        for key, (blocks, _) in self._emulated.items():
-            self._emulated[key] = (blocks, self._pool.submit(build, emulator, blocks))
+        units = dict.fromkeys(kernel.unit for kernel in kernels)
+        self._emulated = {unit: self._pool.submit(emulated, unit) for unit in units}
         nvcc = NvccToolchain()
-        for item in todo:
-            if item.block not in self._gpu:
-                self._gpu[item.block] = self._pool.submit(build, nvcc, [item.block])
+        self._gpu = {
+            kernel: self._pool.submit(build, nvcc, [kernel]) for kernel in dict.fromkeys(kernels)
+        }
 
     def gpu(self, kernel: Block) -> BuildResult:
         """Waits for it."""
         return self._gpu[kernel].result()
 
-    def emulated(self, item: KernelCase | Mutant) -> tuple[BuildResult, int]:
+    def emulated(self, kernel: Block) -> tuple[BuildResult, int]:
         """The emulator's library, and the kernel's number in it."""
-        unit = item.case.unit if isinstance(item, Mutant) else item.unit
-        blocks, future = self._emulated[unit, type(item)]
-        return future.result(), blocks.index(item.block)
-
-    def close(self) -> None:
-        """Wait for nothing more."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        return self._emulated[kernel.unit].result(), number(kernel)
 
 
 def on_gpu(case: KernelCase, built: BuildResult, timeout_s: float) -> Outcome:
@@ -123,13 +109,13 @@ def on_gpu(case: KernelCase, built: BuildResult, timeout_s: float) -> Outcome:
 
 def do_case(builds: Builds, case: KernelCase) -> Record:
     """A case on both machines."""
-    emulator = run(case, *builds.emulated(case))
+    emulator = run(case, *builds.emulated(case.block))
     return compared(case, on_gpu(case, builds.gpu(case.block), 60.0), emulator)
 
 
 def do_mutant(builds: Builds, mutant: Mutant) -> Record:
     """A mutant on both machines; the GPU may hang, and is given up then."""
-    emulator = run(mutant.case, *builds.emulated(mutant))
+    emulator = run(mutant.case, *builds.emulated(mutant.block))
     gpu = on_gpu(mutant.case, builds.gpu(mutant.block), HANG_S)
     return {
         "of": mutant.case.name,
@@ -196,7 +182,7 @@ def main() -> int:
             if item.name not in found[kind] and (not options.only or item.name in options.only)
         ]
     found["facts"] = facts()
-    builds = Builds(options.jobs, [item for _, item in todo])
+    builds = Builds(options.jobs, [item.block for _, item in todo])
     pool = ThreadPoolExecutor(GPU_AT_A_TIME)
 
     def work(kind: str, item: Any) -> None:

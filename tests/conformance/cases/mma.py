@@ -109,7 +109,7 @@ CASES = (
         (32, 32, 32),
         BF16,
         F32,
-        technique="mma, ldmatrix x2, ldmatrix.trans x1",
+        technique="mma, plain loads",
     ),
     gemm(
         "tf32_16x8x8", "mma", (32, 32, 64), F32, F32, technique="mma on truncated floats", seen=tf32

@@ -12,7 +12,7 @@ template <int K>
 using Columns = decltype(composition(Swizzle<2, 3, 3>{}, Layout<Shape<_32, Int<K>>, Stride<_1, _32>>{}));
 using Plain = Swizzle<0, 4, 3>;
 
-// C[M,N] = A[M,K] B[N,K]^T, one tile of 32 x 32 a block, four warps of 16 x 16 (or one of 32 x 32).
+// C[M,N] = A[M,K] B[N,K]^T, one tile of 32 x 32 a block. DefaultCopy loads fragments as they are.
 template <class TiledMma, class CopyA, class CopyB, class LayoutA, class LayoutB, class T, class TC>
 __global__ void tile_product(T const* A, T const* B, TC* C, int N, int K) {
   constexpr int BK = decltype(size<1>(LayoutA{}))::value;
@@ -27,24 +27,31 @@ __global__ void tile_product(T const* A, T const* B, TC* C, int N, int K) {
   Tensor tCrC = thread.make_fragment_C(tCgC);
   Tensor tCrA = thread.partition_fragment_A(sA);
   Tensor tCrB = thread.partition_fragment_B(sB);
-  auto copy_a = make_tiled_copy_A(Copy_Atom<CopyA, T>{}, mma);
-  auto copy_b = make_tiled_copy_B(Copy_Atom<CopyB, T>{}, mma);
-  auto thread_a = copy_a.get_slice(threadIdx.x);
-  auto thread_b = copy_b.get_slice(threadIdx.x);
   clear(tCrC);
   for (int start = 0; start < K; start += BK) {
     for (int i = threadIdx.x; i < 32 * BK; i += blockDim.x) {
       int const row = i / BK, k = i % BK;
-      sA(row, k) = A[(blockIdx.y * 32 + row) * K + start + k];
-      sB(row, k) = B[(blockIdx.x * 32 + row) * K + start + k];
+      storage_a[LayoutA{}(row, k)] = A[(blockIdx.y * 32 + row) * K + start + k];
+      storage_b[LayoutB{}(row, k)] = B[(blockIdx.x * 32 + row) * K + start + k];
     }
     __syncthreads();
-    copy(copy_a, thread_a.partition_S(sA), thread_a.retile_D(tCrA));
-    copy(copy_b, thread_b.partition_S(sB), thread_b.retile_D(tCrB));
+    if constexpr (is_same_v<CopyA, DefaultCopy>) {
+      Tensor tCsA = thread.partition_A(sA);
+      Tensor tCsB = thread.partition_B(sB);
+      for (int i = 0; i < size(tCrA); ++i) tCrA(i) = tCsA(i);
+      for (int i = 0; i < size(tCrB); ++i) tCrB(i) = tCsB(i);
+    } else {
+      auto copy_a = make_tiled_copy_A(Copy_Atom<CopyA, T>{}, mma);
+      auto copy_b = make_tiled_copy_B(Copy_Atom<CopyB, T>{}, mma);
+      auto thread_a = copy_a.get_slice(threadIdx.x);
+      auto thread_b = copy_b.get_slice(threadIdx.x);
+      copy(copy_a, thread_a.partition_S(sA), thread_a.retile_D(tCrA));
+      copy(copy_b, thread_b.partition_S(sB), thread_b.retile_D(tCrB));
+    }
     gemm(mma, tCrA, tCrB, tCrC);
     __syncthreads();
   }
-  copy(tCrC, tCgC);
+  for (int i = 0; i < size(tCrC); ++i) tCgC(i) = tCrC(i);
 }
 
 template <class TiledMma, class CopyA, class CopyB, class LayoutA, class LayoutB, class T, class TC>
@@ -86,9 +93,10 @@ cudaError_t launch(CutegenArgs const* a) {
 }
 }  // namespace bf16_16x8x16_transposed
 
-namespace bf16_16x8x8 {  // rows for A, columns for B with a transposing ldmatrix x1
+namespace bf16_16x8x8 {  // plain loads
 cudaError_t launch(CutegenArgs const* a) {
-  return run<FourWarps<SM80_16x8x8_F32BF16BF16F32_TN, 8>, SM75_U32x2_LDSM_N, SM75_U16x2_LDSM_T, Rows<bfloat16_t, 16, Plain>, Columns<16>, bfloat16_t, float>(a);
+  using S = Rows<bfloat16_t, 16, Plain>;
+  return run<FourWarps<SM80_16x8x8_F32BF16BF16F32_TN, 8>, DefaultCopy, DefaultCopy, S, S, bfloat16_t, float>(a);
 }
 }  // namespace bf16_16x8x8
 
