@@ -47,13 +47,13 @@ NOTHING = Operand((1, 1))
 class Bound:
     """How far a right answer may be from the exact one, per element.
 
-    ``accumulator`` unit roundoffs of the type that sums, per ``steps`` additions, of
-    ``magnitude`` (the sum of the absolute values that are added; the largest exact value
-    when None); and one of the output's own type. Zero steps mean equal bits.
+    ``steps`` roundings to ``unit``, relative to ``magnitude`` (the sum of the absolute values
+    that are added; the largest exact value when None), and one to the output's own type. Zero
+    steps mean equal bits.
     """
 
     steps: float = 0
-    accumulator: DType = DType.FLOAT32
+    unit: float = UNIT_ROUNDOFF[DType.FLOAT32]
     magnitude: Callable[[Exact, Exact], Exact] | None = None
 
     @property
@@ -64,8 +64,8 @@ class Bound:
     def allowed(self, a: Exact, b: Exact, exact: Exact, dtype: DType) -> npt.NDArray[np.float64]:
         """The bound of every element."""
         size = np.abs(exact).max() if self.magnitude is None else self.magnitude(a, b)
-        own = UNIT_ROUNDOFF[dtype] * np.abs(exact)
-        return np.asarray(self.steps * UNIT_ROUNDOFF[self.accumulator] * size + own)
+        own = UNIT_ROUNDOFF.get(dtype, 0) * np.abs(exact)
+        return np.asarray(self.steps * self.unit * size + own)
 
 
 EQUAL_BITS = Bound()

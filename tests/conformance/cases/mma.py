@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from conformance.case import EQUAL_BITS, Bound, Exact, KernelCase, Operand, integers
+from conformance.case import EQUAL_BITS, UNIT_ROUNDOFF, Bound, Exact, KernelCase, Operand, integers
 from cutegen.spec import DType
 
 F16, BF16, F32, F64 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64
@@ -54,9 +54,12 @@ def gemm(
     kernel: str = "",
     seen: Callable[[Exact], Exact] = lambda x: x,
     draw: Callable[[np.random.Generator, tuple[int, int]], Exact] | None = None,
-    out: DType | None = None,
+    bound: tuple[float, float] | None = None,
 ) -> KernelCase:
-    """C[M,N] = A[M,K] B[N,K]^T; ``seen`` is how the instruction sees an operand."""
+    """C[M,N] = A[M,K] B[N,K]^T; ``seen`` is how the instruction sees an operand.
+
+    ``bound`` is the number of roundings and their unit; a rounding per product by default.
+    """
     m, n, k = shape
     if draw is None:
         ranges = {S8: (-128, 128), U8: (0, 256)}
@@ -66,10 +69,13 @@ def gemm(
         name,
         unit,
         Operand((m, k), operand, draw),
-        ((m, n), out or accumulator),
+        ((m, n), accumulator),
         lambda a, b: product(seen(a), seen(b)),
         b=Operand((n, k), operand, draw),
-        bound=Bound(k, accumulator, lambda a, b: magnitude(seen(a), seen(b)))
+        bound=Bound(
+            *(bound or (k, UNIT_ROUNDOFF[accumulator])),
+            lambda a, b: magnitude(seen(a), seen(b)),
+        )
         if accumulator.is_floating
         else EQUAL_BITS,
         kernel=kernel,

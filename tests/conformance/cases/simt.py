@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conformance.case import Bound, Exact, KernelCase, Operand, integers
+from conformance.case import UNIT_ROUNDOFF, Bound, Exact, KernelCase, Operand, integers
 from cutegen.spec import DType
 
 INT = DType.INT32
@@ -185,7 +185,7 @@ CASES = (
         ((1, 1), DType.FLOAT64),
         lambda a, b: (a * b).sum(),
         b=Operand((40, 100), DType.FLOAT64),
-        bound=Bound(24, DType.FLOAT64, lambda a, b: np.abs(a * b).sum()),
+        bound=Bound(24, UNIT_ROUNDOFF[DType.FLOAT64], lambda a, b: np.abs(a * b).sum()),
         technique="reduction in double precision",
     ),
     KernelCase(
