@@ -39,6 +39,5 @@ def test_the_gpus_answer_to_every_mutant_is_there(found: dict[str, Any]) -> None
         if not (record := found["mutants"].get(mutant.name))
         or record["hash"] != source_hash(mutant.block)
         or not record["gpu"]["answer"]
-        or not record["caught"]
     }
     assert not wrong
