@@ -3,14 +3,12 @@
 import pytest
 
 from conformance.case import KernelCase
-from conformance.cases import CASES
+from conformance.cases import AWAITING, CASES
 from conformance.library import number
 from conformance.running import run
 from conformance.units import Block
 from cutegen.status import Status
 from cutegen.toolchain.protocol import BuildResult
-
-AWAITING = {"tma_wgmma_gemm_multicast"}  # an ordering across blocks
 
 
 @pytest.mark.timeout(900)  # the first one of a unit builds it

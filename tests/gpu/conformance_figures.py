@@ -24,8 +24,8 @@ def tables(found: dict[str, Any]) -> str:
         (
             f"On an {facts['gpu']} (driver {facts['driver']}, CUDA {facts['cuda']}, commit "
             f"{str(facts['commit'])[:10]}) {len(agreed)} of {len(cases)} cases agree with the "
-            f"emulator and the exact answer: {bitwise} by equal bits, {len(agreed) - bitwise} within "
-            f"the bound, of which the two machines use {apart:.0%} at most between them."
+            f"emulator and the exact answer: {bitwise} by equal bits, {len(agreed) - bitwise} "
+            f"within the bound, of which the two machines use {apart:.0%} at most between them."
         ),
         "",
         f"Of {len(mutants)} mutants the H200 gave: "
