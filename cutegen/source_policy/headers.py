@@ -8,7 +8,8 @@ _LANGUAGE = frozenset(
     algorithm array atomic bit bitset cassert cerrno cfenv cfloat cinttypes climits cmath compare
     complex concepts cstddef cstdint cstdio cstdlib cstring ctype.h cctype exception functional
     initializer_list iomanip iosfwd iostream iterator limits list map memory mutex new numbers
-    numeric optional queue random ranges ratio set span sstream stdexcept string string_view system_error
+    numeric optional queue random ranges ratio set span sstream stdexcept string string_view
+    system_error
     tuple type_traits typeinfo unordered_map unordered_set utility valarray variant vector version
     assert.h errno.h float.h inttypes.h limits.h math.h stdbool.h stddef.h stdint.h stdio.h
     stdlib.h string.h
