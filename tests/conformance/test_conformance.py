@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.case import KernelCase
-from conformance.cases import AWAITING, CASES
+from conformance.cases import CASES
 from conformance.library import number
 from conformance.running import run
 from conformance.units import Block
@@ -14,7 +14,7 @@ from cutegen.toolchain.protocol import BuildResult
 @pytest.mark.timeout(900)  # the first one of a unit builds it
 @pytest.mark.parametrize(
     ("case", "kernel"),
-    [pytest.param(case, case.block, id=case.name) for case in CASES if case.name not in AWAITING],
+    [pytest.param(case, case.block, id=case.name) for case in CASES],
 )
 def test_case(case: KernelCase, kernel: Block, library: BuildResult) -> None:
     outcome = run(case, library, number(kernel))

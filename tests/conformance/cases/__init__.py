@@ -12,7 +12,3 @@ CASES = (
     *wgmma.CASES,
     *warp_specialized.CASES,
 )
-
-AWAITING = frozenset({"tma_wgmma_gemm_multicast"})
-"""Right on a GPU, and not yet on the emulator: its watcher does not see that a warp group's wait
-orders the reads of all its threads before another block's next copy, and reports a race."""

@@ -112,8 +112,11 @@ inline void wait_for_products(int keep, int line) {
   int const fiber = machine->current();
   int const first = fiber - fiber % machine->stride() % Warpgroup::kThreads;
   state.products[fiber].keep = keep;
+  // A product reads for the whole warpgroup: whoever has waited may say for all that it has read.
+  checking::release(&group);
   if (++group.waiting < Warpgroup::kThreads) {
     machine->park({"warpgroup_wait", line, &group, describe_warpgroup});
+    checking::acquire(&group);
     return;
   }
   group.waiting = 0;
@@ -121,6 +124,7 @@ inline void wait_for_products(int keep, int line) {
   for (int t = first; t < first + Warpgroup::kThreads; ++t) {
     if (t != fiber) state.wake(t);
   }
+  checking::acquire(&group);
 }
 
 }  // namespace cutegen_emu
