@@ -6,9 +6,9 @@ first line; each CUDA thread becomes a fiber. At a launch the runtime reads thre
 ``CUTEGEN_EMU_SEED`` (for ``random``), ``CUTEGEN_EMU_THREADS`` (OS threads to use) and
 ``CUTEGEN_EMU_POISON`` (the byte that memory holds which nobody has written).
 
-The compiler calls the watcher (``checks/``) at every access of a candidate. It does nothing but
-look at alignment, unless ``CUTEGEN_EMU_WATCH`` is 1: then it names out-of-bounds accesses, races
-and reads of unwritten shared memory with their lines, at a fraction of the speed.
+The compiler calls the watcher (``checks/``) at every access of a candidate. It does nothing,
+unless ``CUTEGEN_EMU_WATCH`` is 1: then it names out-of-bounds accesses, races and reads of
+unwritten shared memory with their lines, at a fraction of the speed.
 """
 
 import platform
@@ -34,6 +34,8 @@ CXX_FLAGS = (
     "-g1",  # lines
     "-fsanitize=thread",  # calls at every access, for our own functions: its library is not linked
     "--param=tsan-distinguish-volatile=1",
+    "-fsanitize=alignment",  # a vector access that a GPU would refuse
+    "-fno-sanitize-recover=alignment",  # an access after the check is known to be aligned: faster
     "-fno-tree-sink",  # a load whose value is used behind a bounds check stays before the check
     *(("-mstringop-strategy=libcall",) if platform.machine() == "x86_64" else ()),
 )

@@ -40,7 +40,12 @@ _WORDS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
             f"use __syncthreads(), __syncwarp() and __shfl_*_sync, or {_ON_A_GPU}",
         ),
         (
-            r"cudaTextureObject_t|cudaSurfaceObject_t|tex[123]D\w*|surf[123]D\w*",
+            r"cu(Init|(Launch|Module|Library|Kernel|Mem|Ctx|Stream|Event|Func|Link|Graph)[A-Z]\w*)",
+            "calls of the CUDA driver",
+            f"use the runtime's functions (cudaMemsetAsync, <<<...>>>), or {_ON_A_GPU}",
+        ),
+        (
+            r"cudaTextureObject_t|cudaCreate(Texture|Surface)Object|cudaSurfaceObject_t|tex[123]D\w*|surf[123]D\w*",
             "textures and surfaces",
             f"read global memory through plain pointers, or {_ON_A_GPU}",
         ),

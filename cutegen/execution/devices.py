@@ -43,10 +43,12 @@ class Device(Protocol):
     def launched(self, library: ctypes.CDLL) -> bool:
         """Whether the candidate gave this device any work; True where nobody counts it."""
 
-    def announce(self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int]]) -> None:
+    def announce(
+        self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int, bool]]
+    ) -> None:
         """Tell where memory lies that kernels may use.
 
-        By name: address, bytes, and bytes of an element.
+        By name: address, bytes, bytes of an element, and whether it has been written.
         """
 
     def report(self, library: ctypes.CDLL) -> str:
@@ -107,19 +109,22 @@ class HostDevice:
         count = getattr(library, "cutegen_emulator_launches", None)
         return count is None or bool(count())
 
-    def announce(self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int]]) -> None:
+    def announce(
+        self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int, bool]]
+    ) -> None:
         """The emulator's watcher wants to know."""
         if not hasattr(library, "cutegen_emulator_tensor"):  # a candidate built otherwise
             return
         library.cutegen_emulator_device_memory(
             ctypes.c_void_p(self._space.begin), ctypes.c_size_t(self._space.nbytes)
         )
-        for name, (address, nbytes, element) in tensors.items():
+        for name, (address, nbytes, element, written) in tensors.items():
             library.cutegen_emulator_tensor(
                 name.encode(),
                 ctypes.c_void_p(address),
                 ctypes.c_size_t(nbytes),
                 ctypes.c_size_t(element),
+                ctypes.c_bool(written),
             )
 
     def report(self, library: ctypes.CDLL) -> str:
@@ -193,7 +198,9 @@ class CudaDevice:
         """The host cannot touch this memory, so outputs prove work."""
         return True
 
-    def announce(self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int]]) -> None:
+    def announce(
+        self, library: ctypes.CDLL, tensors: Mapping[str, tuple[int, int, int, bool]]
+    ) -> None:
         """A GPU knows its memory."""
 
     def report(self, library: ctypes.CDLL) -> str:  # noqa: ARG002 - the protocol's signature

@@ -1,6 +1,7 @@
 """What a worker's reply, or its end, says about the candidate."""
 
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 from cutegen.execution.process import Ending, WorkerEndedError
@@ -97,6 +98,20 @@ def _reported(fault: Report, code: int) -> Failure:
         summary=f"{fault.kernel}: {fault.summary}",
         hints=(*fault.details, *((hint,) if hint else ())),
         facts={"cuda_error": code, "kernel": fault.kernel, "lines": [*fault.lines]},
+    )
+
+
+def depends_on_unwritten(notes: Sequence[Report]) -> Failure:
+    """The outputs changed with the content of memory that nobody had written before its read."""
+    first = notes[0]
+    return Failure(
+        status=Status.UNINITIALIZED,
+        summary=f"{first.kernel}: {first.summary}, and the outputs depend on it",
+        hints=(
+            *(note.summary for note in notes[1:]),
+            "write it first, zeros where the tile has no elements, or wait for the copy that does",
+        ),
+        facts={"kernel": first.kernel, "lines": [*first.lines]},
     )
 
 

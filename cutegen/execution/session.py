@@ -12,7 +12,12 @@ from torch import Tensor
 
 from cutegen.execution.address_space import space_for
 from cutegen.execution.confinement import chosen_layers
-from cutegen.execution.failures import NOTHING_LAUNCHED, ended_worker, failed_launch
+from cutegen.execution.failures import (
+    NOTHING_LAUNCHED,
+    depends_on_unwritten,
+    ended_worker,
+    failed_launch,
+)
 from cutegen.execution.memory import Arena, CudaArena, Layout, prepare, trespasses, view
 from cutegen.execution.process import WorkerEndedError, WorkerProcess
 from cutegen.execution.reports import Report, parse_reports
@@ -28,6 +33,8 @@ _EMULATED_ELEMENTS = 1 << 20
 _EMULATED_OPERATIONS = 1 << 26
 _WATCHED_ELEMENTS = 1 << 17
 _WATCHED_OPERATIONS = 1 << 22
+_POISON = 0xFF  # what unwritten workspace and shared memory hold: NaN in every floating type
+_OTHER_POISON = 0x3B  # a small number in every floating type
 _HOST_MEMORY = 8 << 30  # what an emulated candidate may use beside its arena
 
 
@@ -67,7 +74,6 @@ class WorkerSession:
         self._broken: Failure | None = None
         self._launches = 0  # seeds the emulator, so that no random order is tried twice
         self.facts: dict[str, JsonValue] = {}
-        self.poison = 0xFF  # the byte of unwritten workspace and shared memory: NaN
         self.notes: list[Report] = []  # odd things that the emulator saw, each once
 
     @property
@@ -183,15 +189,41 @@ class WorkerSession:
         )
 
     def run(self, case: Case, inputs: Mapping[str, Tensor], schedule: str) -> CaseRun:
-        """Poison the outputs, launch once, and look at everything it may have touched."""
+        """Poison the outputs, launch once, and look at everything it may have touched.
+
+        Where the emulator saw a read of memory that nobody has written, a second launch on another
+        content of such memory tells whether the outputs depend on it.
+        """
         if self._broken is not None or self._process is None:
             return CaseRun(failure=self._broken)
         self._launches += 1
+        known = len(self.notes)
+        seen = self._launch(self._process, case, inputs, schedule, _POISON)
+        unwritten = [n for n in self.notes[known:] if n.status is Status.UNINITIALIZED]
+        if not unwritten or seen.failure is not None:
+            return seen
+        first = {name: output.clone() for name, output in seen.outputs.items()}
+        again = self._launch(self._process, case, inputs, schedule, _OTHER_POISON)
+        if again.failure is None and all(
+            same_bits(first[name], output) for name, output in again.outputs.items()
+        ):
+            return seen
+        return CaseRun(failure=depends_on_unwritten(unwritten))
+
+    def _launch(
+        self,
+        process: WorkerProcess,
+        case: Case,
+        inputs: Mapping[str, Tensor],
+        schedule: str,
+        poison: int,
+    ) -> CaseRun:
         layout, memory = Layout(case), self._arena.memory
         prepare(memory, layout, inputs)
         self._arena.to_worker()
         try:
-            reply = self._process.ask("launch", self._timeout_s, **self._request(layout, schedule))
+            request = self._request(layout, schedule, poison)
+            reply = process.ask("launch", self._timeout_s, **request)
         except WorkerEndedError as error:
             return CaseRun(failure=self._break(error))
         reply["report"] = name_places(reply["report"], self._library)
@@ -202,7 +234,7 @@ class WorkerSession:
             return CaseRun(failure=failure)
         if failure is not None:
             # After an error the context may be lost: nothing more is asked of this process.
-            log = self._process.close()
+            log = process.close()
             self._broken = failure.model_copy(update={"log": log})
             return CaseRun(failure=self._broken)
         if not reply["launched"]:
@@ -233,7 +265,7 @@ class WorkerSession:
         except WorkerEndedError as error:
             raise SampleFailedError(self._break(error).summary) from error
 
-    def _request(self, layout: Layout, schedule: str) -> dict[str, object]:
+    def _request(self, layout: Layout, schedule: str, poison: int) -> dict[str, object]:
         """The packed arguments, and where the worker patches its own addresses in."""
         structure = args_structure(self._spec)
         offset = {name: getattr(structure, name).offset for name, *_ in structure._fields_}
@@ -245,7 +277,7 @@ class WorkerSession:
             "stream": offset["stream"],
             "workspace": offset["workspace"],
             "workspace_bytes": offset["workspace_bytes"],
-            "poison": self.poison,
+            "poison": poison,
             "tensors": {
                 tensor.name: (
                     layout.offsets[tensor.name],
@@ -257,7 +289,7 @@ class WorkerSession:
             "environment": {
                 "CUTEGEN_EMU_ORDER": schedule,
                 "CUTEGEN_EMU_SEED": str(self._launches),
-                "CUTEGEN_EMU_POISON": str(self.poison),
+                "CUTEGEN_EMU_POISON": str(poison),
                 "CUTEGEN_EMU_WATCH": str(int(small_enough_to_watch(layout.case))),
             }
             if self.emulated

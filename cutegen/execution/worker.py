@@ -64,11 +64,11 @@ class _Worker:
         self._used = request["used"]
         self._device.before(self._used)
         tensors = {
-            name: (self._base + at, nbytes, element)
+            name: (self._base + at, nbytes, element, True)
             for name, (at, nbytes, element) in request["tensors"].items()
         }
         if self._workspace[1]:
-            tensors["the workspace"] = (*self._workspace, _WORKSPACE_ELEMENT)
+            tensors["the workspace"] = (*self._workspace, _WORKSPACE_ELEMENT, False)
         self._device.announce(self._library, tensors)
         began = time.perf_counter()
         reply = self._run()

@@ -28,26 +28,6 @@ std::string place_of(void const* caller) {
 
 std::string at_place(void const* caller) { return "at " + place_of(caller); }
 
-[[noreturn, gnu::noinline]] void misaligned(uintptr_t address, size_t bytes, Kind kind,
-                                            void const* caller) {
-  std::string const why = std::string(verb(kind)) + std::to_string(bytes) +
-                          " bytes at an address that is a multiple of " +
-                          std::to_string(address & -address) + " only";
-  if (on_fiber()) {
-    machine->fail(cudaErrorMisalignedAddress, place_of(caller) + ": " + why);
-  }
-  fprintf(stderr, "cutegen emulator: host code %s\n", why.c_str());
-  abort();
-}
-
-// An access of a type that must be aligned: on a GPU it faults when it is not.
-template <size_t BYTES>
-inline void aligned_access(void const* address, Kind kind, void const* caller) {
-  uintptr_t const bits = reinterpret_cast<uintptr_t>(address);
-  if (__builtin_expect(bits % BYTES != 0, 0)) misaligned(bits, BYTES, kind, caller);
-  access(address, BYTES, kind, caller);
-}
-
 // Volatile accesses are how old kernels wait for each other: they order as atomics do.
 void access_volatile(void const* address, size_t bytes, bool writes, void const* caller) {
   if (!on_fiber()) return;
@@ -85,8 +65,8 @@ CALLBACK void __tsan_read_range(void* p, size_t bytes) { access(p, bytes, Kind::
 CALLBACK void __tsan_write_range(void* p, size_t bytes) { access(p, bytes, Kind::kWrite, CALLER); }
 
 #define OF_SIZE(N)                                                                               \
-  CALLBACK void __tsan_read##N(void* p) { aligned_access<N>(p, Kind::kRead, CALLER); }           \
-  CALLBACK void __tsan_write##N(void* p) { aligned_access<N>(p, Kind::kWrite, CALLER); }         \
+  CALLBACK void __tsan_read##N(void* p) { access(p, N, Kind::kRead, CALLER); }                   \
+  CALLBACK void __tsan_write##N(void* p) { access(p, N, Kind::kWrite, CALLER); }                 \
   CALLBACK void __tsan_unaligned_read##N(void* p) { access(p, N, Kind::kRead, CALLER); }  \
   CALLBACK void __tsan_unaligned_write##N(void* p) { access(p, N, Kind::kWrite, CALLER); } \
   CALLBACK void __tsan_volatile_read##N(void* p) { access_volatile(p, N, false, CALLER); }       \
@@ -147,6 +127,31 @@ ATOMICS(64, uint64_t)
 
 CALLBACK void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 CALLBACK void __tsan_atomic_signal_fence(int) {}
+
+// -fsanitize=alignment: an access of a type that its address is not aligned for, which a GPU
+// refuses. `site` begins with a file name and two numbers; then comes what the type asks for.
+struct AccessSite {
+  char const* file;
+  uint32_t line;
+  uint32_t column;
+  void const* type;
+  unsigned char log_alignment;
+};
+
+CALLBACK [[noreturn]] void __ubsan_handle_type_mismatch_v1_abort(AccessSite const* site,
+                                                                 uintptr_t address) {
+  std::string const why = "an access at an address that is a multiple of " +
+                          std::to_string(address & -address) + " bytes only, not of " +
+                          std::to_string(1u << site->log_alignment);
+  if (on_fiber()) {
+    Watcher const* watcher = machine->watcher;
+    machine->fail(cudaErrorMisalignedAddress,
+                  (watcher ? watcher->place_of(CALLER) : place_of(CALLER)) + ": " + why);
+  }
+  fprintf(stderr, "cutegen emulator: host code at %s:%u: %s\n", site->file, site->line,
+          why.c_str());
+  abort();
+}
 
 // The C library's functions are not compiled here: the linker puts these before them.
 extern "C" void* __real_memcpy(void* target, void const* source, size_t bytes);

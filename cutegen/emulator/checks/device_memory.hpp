@@ -12,6 +12,7 @@ struct Tensor {
   uintptr_t begin;
   size_t bytes;
   size_t element;  // bytes
+  bool written;    // before the launch
   Shadow shadow;   // a cell for each element
 };
 
@@ -23,8 +24,8 @@ class DeviceMemory {
     tensors_.clear();
   }
 
-  void add(char const* name, uintptr_t begin, size_t bytes, size_t element) {
-    tensors_.push_back({name, begin, bytes, element, Shadow(bytes / element + 1)});
+  void add(char const* name, uintptr_t begin, size_t bytes, size_t element, bool written) {
+    tensors_.push_back({name, begin, bytes, element, written, Shadow(bytes / element + 1)});
   }
 
   bool has(uintptr_t address) const { return address - begin_ < bytes_; }
@@ -37,6 +38,15 @@ class DeviceMemory {
       }
     }
     return nullptr;
+  }
+
+  // The host has written: that turn is over for every kernel that comes.
+  void written(uintptr_t address, size_t bytes, uint32_t turn) {
+    Tensor* tensor = find(address, bytes);
+    if (!tensor || tensor->written) return;
+    size_t const first = (address - tensor->begin) / tensor->element;
+    size_t const last = (address - tensor->begin + bytes) / tensor->element;
+    for (size_t i = first; i < last; ++i) tensor->shadow[i].write.turn = turn;
   }
 
   // Where an access lies that no tensor holds, in words.

@@ -45,6 +45,10 @@ void reads(void const* address, size_t bytes) {
   told(address, bytes, Kind::kRead, __builtin_return_address(0));
 }
 
+void host_writes(void const* address, size_t bytes) {
+  device_memory().written(reinterpret_cast<uintptr_t>(address), bytes, ++turns);
+}
+
 void writes(void const* address, size_t bytes) {
   told(address, bytes, Kind::kWrite, __builtin_return_address(0));
 }
@@ -53,14 +57,14 @@ void writes(void const* address, size_t bytes) {
 }  // namespace cutegen_emu
 
 // Before each launch: the address space that belongs to device memory, then every piece of it,
-// and the bytes of its elements.
+// the bytes of its elements, and whether somebody has written it.
 extern "C" __attribute__((visibility("default"))) void cutegen_emulator_device_memory(
     void const* begin, size_t bytes) {
   cutegen_emu::checking::device_memory().reset(reinterpret_cast<uintptr_t>(begin), bytes);
 }
 
 extern "C" __attribute__((visibility("default"))) void cutegen_emulator_tensor(
-    char const* name, void const* begin, size_t bytes, size_t element) {
+    char const* name, void const* begin, size_t bytes, size_t element, bool written) {
   cutegen_emu::checking::device_memory().add(name, reinterpret_cast<uintptr_t>(begin), bytes,
-                                             element);
+                                             element, written);
 }

@@ -77,7 +77,7 @@ class Watcher {
       size_t const first = address - shared.window();
       for (size_t i = 0; i < bytes; ++i) {
         Cell& cell = shadow[first + i];
-        if (!writing_only(kind) && cell.write.turn != turn_) unwritten(now, bytes);
+        if (!writing_only(kind) && cell.write.turn != turn_) unwritten(now, bytes, "shared memory");
         forget_older(cell);
         check(cell, now, kind, address, bytes, "shared memory");
       }
@@ -96,8 +96,17 @@ class Watcher {
     size_t const first = (address - tensor->begin + element - 1) / element;
     size_t const last = (address - tensor->begin + bytes) / element;
     for (size_t i = first; i < last; ++i) {
-      check(tensor->shadow[i], now, kind, address, bytes, tensor->name.c_str());
+      Cell& cell = tensor->shadow[i];
+      if (!tensor->written && !writing_only(kind) && !cell.write.turn) {
+        unwritten(now, bytes, tensor->name);
+      }
+      check(cell, now, kind, address, bytes, tensor->name.c_str());
     }
+  }
+
+  // Where the running thread is, for the executor to look up.
+  std::string place_of(void const* return_address) const {
+    return calls_.place(offset_of(return_address), calls_.standing(machine_.current()));
   }
 
   // Two threads that write the same value one after the other do no harm: only when the second
@@ -169,11 +178,11 @@ class Watcher {
                   place(now) + verb(kind) + std::to_string(bytes) + " bytes, " + where);
   }
 
-  void unwritten(Access const& now, size_t bytes) {
+  void unwritten(Access const& now, size_t bytes, std::string const& what) {
     if (!noted_.insert(now.address).second) return;
     machine_.note(Fault::kUninitialized,
                   place(now) + "reads " + std::to_string(bytes) +
-                      " bytes of shared memory that nobody has written (" +
+                      " bytes of " + what + " that nobody has written (" +
                       machine_.where(now.fiber) + ")");
   }
 

@@ -118,7 +118,7 @@ lib.cutegen_emulator_device_memory(memory, word(1 << 19))
 for i, tensor in enumerate(("a", "b", "out"), 1):
     address = ctypes.addressof(memory) + (i << 17) & ~255
     setattr(args, tensor, address)
-    lib.cutegen_emulator_tensor(tensor.encode(), word(address), word(1 << 16), word(4))
+    lib.cutegen_emulator_tensor(tensor.encode(), word(address), word(1 << 16), word(4), True)
 code = lib.cutegen_launch(ctypes.byref(args))
 ctypes.CDLL(None).fflush(None)
 print(code, lib.cutegen_emulator_synchronize())
@@ -320,7 +320,7 @@ class Expected(NamedTuple):
         (
             "misaligned",
             {},
-            Expected(MISALIGNED, "MISALIGNED", "writes 16 bytes at an address that is", "out + 1"),
+            Expected(MISALIGNED, "MISALIGNED", "a multiple of 4 bytes only, not of 16", "out + 1"),
         ),
         ("too_much_static", {"n": 8}, Expected(INVALID_IMAGE, "SMEM_LIMIT", "exceed the 227 KiB")),
         ("too_wide", {}, Expected(OUT_OF_RESOURCES, "LAUNCH_ERROR", "__launch_bounds__")),

@@ -95,6 +95,7 @@ def test_any_text_is_rewritten_or_refused_with_its_lines(text: str) -> None:
         ("__mbarrier_init(&barrier, 1);", "CUDA's own barriers"),
         ("auto g = cooperative_groups::this_grid();", "cooperative groups"),
         ("cudaTextureObject_t texture;", "textures"),
+        ("cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, p, nullptr);", "the CUDA driver"),
         ("x = __fmul_rz(x, y);", "directed rounding"),
         ("__shared__ int count = 0;", "initialized __shared__"),
         ("__global__ void p() { k<<<1, 1>>>(); }", "launches from a kernel"),

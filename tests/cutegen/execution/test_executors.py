@@ -1,5 +1,7 @@
 """Executors end to end: from a source to a verdict."""
 
+from typing import NamedTuple
+
 import pytest
 import torch
 
@@ -130,10 +132,71 @@ def test_a_cuda_kernel_runs_on_the_emulator(emulated: EmulatedExecutor, spec: Ke
     assert verdict.passed, verdict.evidence
 
 
-def test_a_missing_barrier_is_a_race(emulated: EmulatedExecutor, spec: KernelSpec) -> None:
-    source = CUDA_SQUARE.replace("  __syncthreads();\n", "")
+class Fault(NamedTuple):
+    """A fault put into CUDA_SQUARE, and what must be said of it; `at` is in the line it names."""
+
+    old: str
+    new: str
+    status: Status
+    said: str
+    at: str
+
+
+FAULTS = {
+    "a barrier is missing": Fault(
+        "  __syncthreads();\n", "", Status.RACE, "and nothing orders the two", "tile["
+    ),
+    "reads past the end, and drops it": Fault(
+        "if (i < n) tile[threadIdx.x] = x[i];",
+        "float y = x[i]; tile[threadIdx.x] = i < n ? y : 0.f;",
+        Status.OUT_OF_BOUNDS,
+        "reads 4 bytes, 0 bytes past the end of x (",
+        "y = x[i]",
+    ),
+    "reads far away": Fault(
+        "if (i < n) tile[threadIdx.x] = x[i];",
+        "if (i < n) tile[threadIdx.x] = x[i + 2147483647];",
+        Status.OUT_OF_BOUNDS,
+        "bytes past the end of",
+        "2147483647",
+    ),
+    "writes past shared memory": Fault(
+        "tile[128]", "tile[96]", Status.OUT_OF_BOUNDS, "a shared array of 384 bytes", "tile[threa"
+    ),
+    "uses shared memory that nobody wrote": Fault(
+        "if (i < n) tile[threadIdx.x] = x[i];",
+        "if (i < n && threadIdx.x != 5) tile[threadIdx.x] = x[i];",
+        Status.UNINITIALIZED,
+        "that nobody has written",
+        "tile[across]",
+    ),
+    "a vector access on a row of odd length": Fault(
+        "  int64_t j =",
+        "  if (i == 0) *(float2*)(out + 1) = make_float2(0, 0);\n  int64_t j =",
+        Status.MISALIGNED,
+        "a multiple of 4 bytes only, not of 8",
+        "float2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_has_its_status_and_its_line(
+    emulated: EmulatedExecutor, spec: KernelSpec, name: str
+) -> None:
+    fault = FAULTS[name]
+    source = CUDA_SQUARE.replace(fault.old, fault.new)
+    assert source != CUDA_SQUARE
     verdict = emulated.evaluate(EvaluationJob(spec=spec, source=source))
-    assert verdict.status is Status.RACE, verdict.evidence
+    assert verdict.status is fault.status, verdict.evidence
+    assert fault.said in verdict.evidence.summary
+    assert "thread (" in verdict.evidence.summary
+    assert "of block (" in verdict.evidence.summary
+    lines = verdict.evidence.facts["lines"]
+    assert isinstance(lines, list)
+    assert fault.at in source.splitlines()[int(str(lines[0])) - 1]
+    again = emulated.evaluate(EvaluationJob(spec=spec, source=source))
+    assert again.evidence.summary == verdict.evidence.summary
 
 
 def test_a_deadlock_that_the_launch_hides_is_found(

@@ -38,6 +38,9 @@ void acquire(void const* subject);
 void reads(void const* address, size_t bytes);
 void writes(void const* address, size_t bytes);
 
+// The host has written device memory, between launches.
+void host_writes(void const* address, size_t bytes);
+
 // While one lives, the emulator itself uses a kernel's memory. No thread may leave meanwhile.
 class Unwatched {
  public:

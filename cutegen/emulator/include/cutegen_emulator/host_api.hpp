@@ -95,6 +95,7 @@ inline cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(
 inline cudaError_t cudaMemsetAsync(void* target, int byte, size_t bytes, cudaStream_t = nullptr) {
   ++cutegen_emu::launches;
   memset(target, byte, bytes);
+  cutegen_emu::checking::host_writes(target, bytes);
   return cudaSuccess;
 }
 inline cudaError_t cudaMemset(void* target, int byte, size_t bytes) {
@@ -104,6 +105,7 @@ inline cudaError_t cudaMemcpyAsync(void* target, void const* source, size_t byte
                                    cudaStream_t = nullptr) {
   ++cutegen_emu::launches;
   memmove(target, source, bytes);
+  cutegen_emu::checking::host_writes(target, bytes);
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpy(void* target, void const* source, size_t bytes,
