@@ -70,10 +70,13 @@ class Emulated:
         args.out = out.ctypes.data
         return int(self._launch(ctypes.byref(args)))
 
-    def apart(self, name: str, **sizes: int) -> "Outcome":
-        """Launch on zeros in a process of its own: errors of a kernel stay with a process."""
+    def apart(self, name: str, *, room: int = 1 << 16, **sizes: int) -> "Outcome":
+        """Launch on zeros in a process of its own: errors of a kernel stay with a process.
+
+        ``room`` is the number of bytes of each tensor.
+        """
         done = subprocess.run(
-            [sys.executable, "-c", _APART, str(self.library), name, repr(sizes)],
+            [sys.executable, "-c", _APART, str(self.library), name, repr(sizes), str(room)],
             capture_output=True,
             text=True,
             timeout=60,
@@ -103,7 +106,7 @@ def line_of_candidate(unit: Emulated, line: int) -> str:
 
 _APART = """
 import ctypes, sys
-library, name, sizes = sys.argv[1], sys.argv[2], eval(sys.argv[3])
+library, name, sizes, room = sys.argv[1], sys.argv[2], eval(sys.argv[3]), int(sys.argv[4])
 class Args(ctypes.Structure):
     _fields_ = [
         ("name", ctypes.c_char_p),
@@ -111,14 +114,14 @@ class Args(ctypes.Structure):
         *((f, ctypes.c_void_p) for f in ("a", "b", "out", "stream")),
     ]
 lib = ctypes.CDLL(library)
-memory = ctypes.create_string_buffer(1 << 19)
+memory = ctypes.create_string_buffer(8 * room)
 args = Args(name=name.encode(), **({"grid": 1, "block": 32, "n": 0} | sizes))
 word = ctypes.c_size_t
-lib.cutegen_emulator_device_memory(memory, word(1 << 19))
+lib.cutegen_emulator_device_memory(memory, word(8 * room))
 for i, tensor in enumerate(("a", "b", "out"), 1):
-    address = ctypes.addressof(memory) + (i << 17) & ~255
+    address = ctypes.addressof(memory) + 2 * i * room & ~255
     setattr(args, tensor, address)
-    lib.cutegen_emulator_tensor(tensor.encode(), word(address), word(1 << 16), word(4), True)
+    lib.cutegen_emulator_tensor(tensor.encode(), word(address), word(room), word(4), True)
 code = lib.cutegen_launch(ctypes.byref(args))
 ctypes.CDLL(None).fflush(None)
 print(code, lib.cutegen_emulator_synchronize())

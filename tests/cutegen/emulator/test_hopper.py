@@ -199,7 +199,7 @@ class TestPipelinedGemm:
     def test_a_pipeline_that_starves_says_who_waits_where(
         self, pipelined: Emulated, name: str, words: str, marks: list[str]
     ) -> None:
-        outcome = pipelined.apart(name, m=256, n=64, k=512)
+        outcome = pipelined.apart(name, room=1 << 18, m=256, n=64, k=512)
         assert outcome.later != 0
         ((_, status, _, summary, *waiting),) = outcome.reports
         assert status == "DEADLOCK"
