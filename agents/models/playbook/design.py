@@ -41,6 +41,10 @@ class Design(Frozen):
         """The tag line's text."""
         return f"playbook: {self.family} {json.dumps(self.model_dump(), sort_keys=True)}"
 
+    def template_name(self) -> str:
+        """The file that writes this design."""
+        return self.template
+
     def after(self, move: Move) -> Self:
         """The design with a move made."""
         return self.model_copy(update=move.changes)
@@ -71,7 +75,7 @@ class Design(Frozen):
 
     def render(self, **names: object) -> str:
         """The source of this design."""
-        text = _environment().get_template(self.template).render(design=self, **names)
+        text = _environment().get_template(self.template_name()).render(design=self, **names)
         return _indented(_BLANK_LINES.sub("\n\n", text))
 
 

@@ -4,8 +4,18 @@ from typing import ClassVar
 
 from cutegen.agents.models.playbook.chain import Chain
 from cutegen.agents.models.playbook.design import Design, Move
-from cutegen.agents.models.playbook.effects import Effect
 from cutegen.agents.models.playbook.elementwise import Slot, compute_type, operand_slots
+from cutegen.agents.models.playbook.matmul_moves import (
+    PREFETCH,
+    REGISTERS,
+    TENSOR,
+    TILE,
+    block_of,
+    depth_of,
+    small_block,
+    square_tile,
+    stages_of,
+)
 from cutegen.agents.models.playbook.operands import Operands
 from cutegen.agents.models.playbook.product import Product, find_product
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
@@ -33,16 +43,30 @@ class MatmulDesign(Design):
     block_m: int = 128
     block_n: int = 128
     block_k: int = 16
+    half: bool = False  # the factors are of one 16-bit type: tensor cores multiply them
+    tensor: bool = False
+    stages: int = 3
+
+    def template_name(self) -> str:
+        """Tensor cores are fed so differently that they have a template of their own."""
+        return "tensor_matmul.cu.j2" if self.tensor else self.template
+
+    def tensor_bytes(self) -> int:
+        """Bytes of static shared memory that the design on tensor cores takes per block."""
+        return 2 * (self.block_m + self.block_n) * self.block_k * self.stages
 
     def structural_moves(self) -> tuple[Move, ...]:
         """What can still be changed about the structure, in the order of an expert."""
+        if self.tensor:
+            return ()
+        cores = (TENSOR,) if self.half else ()
         if self.registers:
-            return () if self.prefetch else (_PREFETCH,)
-        return (_REGISTERS,) if self.tiled else (_TILE, _REGISTERS)
+            return cores if self.prefetch else (*cores, PREFETCH)
+        return (*cores, REGISTERS) if self.tiled else (TILE, *cores, REGISTERS)
 
     def first_moves(self) -> tuple[Move, ...]:
         """From the plain design to others that may serve as a first kernel where it fails."""
-        return (_tile(_SMALLEST_TILE), _TILE, _REGISTERS)
+        return (square_tile(_SMALLEST_TILE), TILE, TENSOR if self.half else REGISTERS)
 
     def smaller(self) -> tuple[Move, ...]:
         """Moves to designs of the same structure that ask less of a block, the nearest first.
@@ -50,79 +74,44 @@ class MatmulDesign(Design):
         The block tile shrinks before the depth does: half of a depth is where tuning came from,
         and a design that was tried is no repair.
         """
+        if self.tensor:
+            return tuple(block_of(m, n) for m, n in _BLOCKS if m * n < self.block_m * self.block_n)
         if not self.registers:
-            return (_tile(_SMALLEST_TILE),) if self.tile > _SMALLEST_TILE else ()
+            return (square_tile(_SMALLEST_TILE),) if self.tile > _SMALLEST_TILE else ()
         blocks = [(m, n) for m, n in _BLOCKS if m * n < self.block_m * self.block_n]
         depths = [depth for depth in (16, 8) if depth < self.block_k]
         return (
-            *(_block(m, n) for m, n in blocks),
-            *(_small(m, n, depth) for depth in depths for m, n in blocks),
-            *(_depth(depth) for depth in depths),
+            *(block_of(m, n) for m, n in blocks),
+            *(small_block(m, n, depth) for depth in depths for m, n in blocks),
+            *(depth_of(depth) for depth in depths),
         )
 
     def tuning_moves(self) -> tuple[Move, ...]:
         """Numbers worth trying once the structure has settled."""
+        if self.tensor:
+            return self._tensor_tuning()
         if not self.registers:
-            return tuple(_tile(extent, self) for extent in (32, 8) if extent != self.tile)
+            return tuple(
+                square_tile(extent, self.tile) for extent in (32, 8) if extent != self.tile
+            )
         depths = {self.block_k * 2, self.block_k // 2} & {8, 16, 32}
         blocks = (block for block in _BLOCKS if block != (self.block_m, self.block_n))
         return (
-            *(_depth(extent, self) for extent in sorted(depths, reverse=True)),
-            *(_block(m, n) for m, n in blocks),
+            *(depth_of(extent, self.block_k) for extent in sorted(depths, reverse=True)),
+            *(block_of(m, n) for m, n in blocks),
         )
 
-
-_TILE = Move(
-    "stage square tiles of both factors in shared memory",
-    "each element is read from global memory once per tile instead of once per output",
-    {"tiled": True},
-)
-_REGISTERS = Move(
-    "a register tile of 8x8 outputs per thread with TiledMMA, and 128-bit copies of the factors",
-    "four FMAs per value read from shared memory instead of a half: up to several times faster",
-    {"tiled": True, "registers": True},
-)
-_PREFETCH = Move(
-    "double-buffer the tiles: load the next one while this one is multiplied",
-    "the latency of global memory hides behind arithmetic, and one barrier per tile is enough",
-    {"prefetch": True},
-)
-
-
-def _tile(extent: int, before: MatmulDesign | None = None) -> Move:
-    return Move(
-        f"tiles of {extent}x{extent}",
-        "more reuse per load against fewer resident blocks",
-        {"tile": extent},
-        Effect.REUSE if before and extent > before.tile else Effect.SMALLER,
-    )
-
-
-def _depth(extent: int, before: MatmulDesign | None = None) -> Move:
-    return Move(
-        f"a block tile {extent} deep in K",
-        "fewer barriers per multiplication against less shared memory",
-        {"block_k": extent},
-        Effect.IN_FLIGHT if before and extent > before.block_k else Effect.SMALLER,
-    )
-
-
-def _block(m: int, n: int) -> Move:
-    return Move(
-        f"block tiles of {m}x{n}",
-        "more blocks to fill the machine with, against less reuse per block",
-        {"block_m": m, "block_n": n},
-        Effect.SMALLER,
-    )
-
-
-def _small(m: int, n: int, depth: int) -> Move:
-    return Move(
-        f"block tiles of {m}x{n}, {depth} deep in K",
-        "a block that fits",
-        {"block_m": m, "block_n": n, "block_k": depth},
-        Effect.SMALLER,
-    )
+    def _tensor_tuning(self) -> tuple[Move, ...]:
+        """What fits: a depth of 64 and four stages need smaller blocks."""
+        blocks = (block for block in _BLOCKS if block != (self.block_m, self.block_n))
+        moves = (
+            *(stages_of(stages, self.stages) for stages in (4, 2) if stages != self.stages),
+            *(depth_of(extent, self.block_k) for extent in (64, 32) if extent != self.block_k),
+            *(block_of(m, n) for m, n in blocks),
+        )
+        return tuple(
+            move for move in moves if self.after(move).tensor_bytes() <= _STATIC_SHARED_BYTES
+        )
 
 
 class MatmulPlan:
@@ -161,7 +150,12 @@ class MatmulPlan:
     @property
     def first(self) -> MatmulDesign:
         """The plain design; double-precision tiles are half as deep, as they are twice as wide."""
-        return MatmulDesign(block_k=16 if self.compute is DType.FLOAT32 else 8)
+        types = {self.product.a.tensor.dtype, self.product.b.tensor.dtype}
+        half = len(types) == 1 and types <= {DType.FLOAT16, DType.BFLOAT16}
+        return MatmulDesign(
+            block_k=16 if self.compute is DType.FLOAT32 else 8,
+            half=half and self.compute is DType.FLOAT32,
+        )
 
     def render(self, design: MatmulDesign) -> str:
         """The source of one design."""
@@ -175,6 +169,8 @@ class MatmulPlan:
         """Bytes of static shared memory per block."""
         if not design.tiled:
             return 0
+        if design.tensor:
+            return design.tensor_bytes()
         if not design.registers:
             return 2 * design.tile * (design.tile + 1) * self.compute.itemsize
         rows = design.block_m + design.block_n + 2 * self.pad

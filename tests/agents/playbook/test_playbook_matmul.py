@@ -24,6 +24,7 @@ def transposed(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 HALVES = [rand(40, 72, dtype=torch.float16), rand(136, 40, dtype=torch.float16)]
 TILED = {"tiled": True}
 REGISTERS = {"tiled": True, "registers": True, "block_m": 64, "block_n": 64}
+TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k": 32}
 
 
 @pytest.mark.parametrize(
@@ -34,8 +35,29 @@ REGISTERS = {"tiled": True, "registers": True, "block_m": 64, "block_n": 64}
         (transposed, [rand(3, 19, 35), rand(3, 23, 19)], "fp32", TILED),
         # fewer accesses of eight halves per tile than threads, along either mode
         (transposed, HALVES, "fp16", REGISTERS | {"block_k": 8}),
+        # rows and columns of eight halves; every extent ends within a tile
+        (
+            torch.matmul,
+            [rand(72, 104, dtype=torch.float16), rand(104, 136, dtype=torch.float16)],
+            "fp16",
+            TENSOR,
+        ),
+        # odd extents: no asynchronous copies
+        (
+            transposed,
+            [rand(2, 43, 69, dtype=torch.bfloat16), rand(2, 77, 43, dtype=torch.bfloat16)],
+            "bf16",
+            TENSOR | {"block_k": 64, "stages": 2},
+        ),
     ],
-    ids=["naive", "leading dimensions", "batched transposes tiled", "half register tiles"],
+    ids=[
+        "naive",
+        "leading dimensions",
+        "batched transposes tiled",
+        "half register tiles",
+        "tensor cores",
+        "batched odd tensor cores",
+    ],
 )
 def test_products(
     judge: Judge,
