@@ -27,6 +27,7 @@ inline void mma_unpack(MMA_Traits<Op, Args...> const& traits, Tensor<TD, DLayout
                 "the accumulators of one wgmma lie next to each other");
   cutegen_emu::Product product;
   product.evaluate = Work::evaluate;
+  product.check = Work::check;
   product.accumulate = traits.accumulate_ == ScaleOut::One;
   product.line = cutegen_emu::caller_line();
   product.b = uint64_t(b(0));
@@ -35,7 +36,7 @@ inline void mma_unpack(MMA_Traits<Op, Args...> const& traits, Tensor<TD, DLayout
   } else {
     for (int i = 0; i < size(a); ++i) memcpy(&product.a_registers[i], &a(i), 4);
   }
-  if (threadIdx.x % cutegen_emu::Warpgroup::kThreads == 0) Work::check(product);
+  if (threadIdx.x % cutegen_emu::Warpgroup::kThreads == 0) Work::check(product, product.line);
   cutegen_emu::issue_product(product, &d(0), Work::kRegisters);
 }
 

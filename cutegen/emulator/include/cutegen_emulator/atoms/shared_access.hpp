@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cutegen_emulator/hopper/address.hpp>
-#include <cutegen_emulator/hopper/watching.hpp>
+#include <cutegen_emulator/checking.hpp>
 
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 

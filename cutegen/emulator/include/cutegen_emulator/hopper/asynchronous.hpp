@@ -5,7 +5,6 @@
 #include <cutegen_emulator/hopper/address.hpp>
 #include <cutegen_emulator/hopper/copy.hpp>
 #include <cutegen_emulator/hopper/warpgroup.hpp>
-#include <cutegen_emulator/hopper/watching.hpp>
 
 #include <deque>
 #include <map>

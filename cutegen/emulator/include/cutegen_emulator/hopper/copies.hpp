@@ -58,7 +58,7 @@ inline void order_load(Copy copy) {
     require_shared(copy.shared, copy.bytes, copy.what, copy.line);
     auto* word = static_cast<uint64_t*>(in_block(copy.barrier, rank, copy.what, copy.line));
     require_mbarrier(word, copy.what, copy.line);
-    if (watched()) {
+    if (machine->launch().watched) {
       Copy there = copy;
       there.shared = static_cast<char*>(in_block(copy.shared, rank, copy.what, copy.line));
       tell_watcher(there, true);
@@ -75,10 +75,10 @@ inline void order_load(Copy copy) {
 inline void order_store(Copy copy) {
   copy.fiber = machine->current();
   require_shared(copy.shared, copy.bytes, copy.what, copy.line);
-  if (watched()) tell_watcher(copy, false);
+  if (machine->launch().watched) tell_watcher(copy, false);
   if (made_at_once()) {
     execute_store(copy);
-    copy.bytes = 0;  // it stays in its group, as done
+    copy.done = true;
   }
   auto& groups = Asynchronous::now().stores[copy.fiber];
   if (groups.empty() || groups.back().committed) groups.emplace_back();
@@ -87,7 +87,7 @@ inline void order_store(Copy copy) {
 
 inline void execute(StoreGroup const& group) {
   for (Copy const& copy : group.copies) {
-    if (copy.bytes) execute_store(copy);
+    if (!copy.done) execute_store(copy);
   }
 }
 
@@ -97,7 +97,8 @@ inline void commit_stores() {
   groups.back().committed = true;
 }
 
-// All but the last `keep` committed groups have read shared memory.
+// All but the last `keep` committed groups have read shared memory, not sooner: who wrote to it
+// meanwhile has to do with the watcher.
 inline void wait_for_stores(int keep) {
   auto& groups = Asynchronous::now().stores[machine->current()];
   auto const committed = [&] {
@@ -105,6 +106,9 @@ inline void wait_for_stores(int keep) {
                              [](StoreGroup const& group) { return group.committed; }));
   };
   while (committed() > keep) {
+    if (machine->launch().watched) {
+      for (Copy const& copy : groups.front().copies) tell_watcher(copy, false);
+    }
     execute(groups.front());
     groups.pop_front();
   }

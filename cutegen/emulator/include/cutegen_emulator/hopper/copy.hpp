@@ -19,6 +19,7 @@ struct Copy {
   uint32_t bytes = 0;         // in shared memory, what lies out of bounds included
   uint16_t blocks = 0;        // of the cluster that a load goes to, as a mask
   Reduction reduction = Reduction::kNone;
+  bool done = false;          // a store that was made at once, and is still to be waited for
 };
 
 struct StoreGroup {

@@ -55,8 +55,11 @@ inline TransactionBarrier& require_mbarrier(uint64_t const* word, char const* wh
                   "for each other",
                   line);
   }
-  checking::Unwatched own;
-  if (*word != word_of(found->second)) {
+  bool const intact = [&] {
+    checking::Unwatched own;
+    return *word == word_of(found->second);
+  }();
+  if (!intact) {
     machine->fail(Fault::kRace, cudaErrorLaunchFailure,
                   std::string(what) + " of a barrier" + origin_of(found->second) +
                       " that has been overwritten",

@@ -17,6 +17,8 @@ struct Accumulators {
 struct Product {
   // Computes it for all 128 threads.
   void (*evaluate)(struct Product* const* of_threads);
+  // Finds its operands in shared memory, and tells the watcher that they are read.
+  void (*check)(Product const& product, int line);
   uint64_t a = 0;  // descriptors
   uint64_t b = 0;
   std::array<uint32_t, 8> a_registers{};

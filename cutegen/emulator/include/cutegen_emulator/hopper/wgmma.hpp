@@ -70,7 +70,6 @@ inline void give_back_accumulators(WarpgroupThread& thread) {
 
 // Computes all but the last `keep` groups of the warpgroup that the running thread belongs to.
 inline void finish_products(WarpgroupThread* threads, int keep, int line) {
-  checking::Unwatched own;
   for (;;) {
     Product* of_threads[Warpgroup::kThreads];
     Product const* const first =
@@ -92,7 +91,11 @@ inline void finish_products(WarpgroupThread* threads, int keep, int line) {
       of_threads[t] = own_one;
     }
     if (!due) break;
-    first->evaluate(of_threads);
+    if (machine->launch().watched) first->check(*first, line);
+    {
+      checking::Unwatched own;
+      first->evaluate(of_threads);
+    }
     for (int t = 0; t < Warpgroup::kThreads; ++t) {
       --of_threads[t]->accumulators->unfinished;
       threads[t].products.pop_front();
@@ -112,17 +115,18 @@ inline void wait_for_products(int keep, int line) {
   int const fiber = machine->current();
   int const first = fiber - fiber % machine->stride() % Warpgroup::kThreads;
   state.products[fiber].keep = keep;
-  // A product reads for the whole warpgroup: whoever has waited may say for all that it has read.
+  // The operands have been read for all threads, whoever tells the producer.
   checking::release(&group);
   if (++group.waiting < Warpgroup::kThreads) {
     machine->park({"warpgroup_wait", line, &group, describe_warpgroup});
+  } else {
+    group.waiting = 0;
     checking::acquire(&group);
-    return;
-  }
-  group.waiting = 0;
-  finish_products(&state.products[first], keep, line);
-  for (int t = first; t < first + Warpgroup::kThreads; ++t) {
-    if (t != fiber) state.wake(t);
+    finish_products(&state.products[first], keep, line);
+    checking::release(&group);
+    for (int t = first; t < first + Warpgroup::kThreads; ++t) {
+      if (t != fiber) state.wake(t);
+    }
   }
   checking::acquire(&group);
 }
