@@ -1,5 +1,6 @@
 """Barriers, TMA, clusters and wgmma on the CPU: against NumPy, and faults with their lines."""
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -219,3 +220,37 @@ def test_a_buffer_that_is_released_early_is_overwritten(
     assert pipelined("early_release", out, a, b, m=256, n=64, k=512) == 0
     exact = a.astype(np.float64) @ b.astype(np.float64).T
     assert np.abs(out - exact).max() > 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "name", "lines"),
+    [
+        ("hopper_copies", "load_unwaited", ["// READS", "// LOADS"]),
+        ("hopper_copies", "store_unwaited", ["// OVERWRITES", "// FORGETS"]),
+        ("hopper_gemm", "early_release", ["// MULTIPLIES", "// FILLS"]),
+        ("hopper_gemm", "no_wait", ["// MULTIPLIES", "// FILLS"]),
+    ],
+)
+def test_a_watched_launch_names_the_race_with_what_is_asynchronous(
+    build: Callable[[str], Emulated],
+    monkeypatch: pytest.MonkeyPatch,
+    unit: str,
+    name: str,
+    lines: list[str],
+) -> None:
+    monkeypatch.setenv("CUTEGEN_EMU_WATCH", "1")
+    emulated = build(unit)
+    outcome = emulated.apart(name, room=1 << 18, m=256, n=64, k=512)
+    (text,) = (summary for _, status, _, summary, *_ in outcome.reports if status == "RACE")
+    named = [line_of_candidate(emulated, int(n)) for n in re.findall(r"line (\d+)", text)]
+    assert all(any(mark in line for line in named) for mark in lines), (text, named)
+
+
+def test_a_watched_launch_finds_nothing_in_a_right_pipeline(
+    pipelined: Emulated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUTEGEN_EMU_WATCH", "1")
+    rng = np.random.default_rng(2)
+    a, b, out = halves(rng, 256, 320), halves(rng, 64, 320), filled(np.nan, 256, 64)
+    assert pipelined("pair", out, a, b, m=256, n=64, k=320) == 0
+    assert np.isfinite(out).all()

@@ -61,13 +61,13 @@ __global__ void load_tile(CUTE_GRID_CONSTANT Tma const tma, SmemLayout layout, i
   auto slice = tma.get_slice(0);
   if (threadIdx.x == 0) {
     set_barrier_transaction_bytes(tile.barrier, kTile * kTile * sizeof(float));
-    copy(tma.with(tile.barrier), slice.partition_S(global), slice.partition_D(shared));
+    copy(tma.with(tile.barrier), slice.partition_S(global), slice.partition_D(shared));  // LOADS
   }
   if (wait) wait_barrier(tile.barrier, 0);
   int const width = gridDim.x * kTile;
   for (int i = threadIdx.x; i < kTile * kTile; i += blockDim.x) {
     int const row = i / kTile, column = i % kTile;
-    out[(blockIdx.y * kTile + row) * width + blockIdx.x * kTile + column] = shared(row, column);
+    out[(blockIdx.y * kTile + row) * width + blockIdx.x * kTile + column] = shared(row, column);  // READS
   }
   if (!wait) wait_barrier(tile.barrier, 0);
 }
@@ -94,8 +94,8 @@ __global__ void store_tile(CUTE_GRID_CONSTANT Tma const tma, SmemLayout layout, 
     if (wait) tma_store_wait<0>();
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < kTile * kTile; i += blockDim.x) tile.data[i] = -1;
-  if (threadIdx.x == 0) tma_store_wait<0>();
+  for (int i = threadIdx.x; i < kTile * kTile; i += blockDim.x) tile.data[i] = -1;  // OVERWRITES
+  if (threadIdx.x == 0) tma_store_wait<0>();  // FORGETS
 }
 
 // Two blocks of a cluster load half a tile each, for both.

@@ -79,8 +79,8 @@ __global__ void __launch_bounds__(384)
       for (int step = 0; step < steps; ++step, ++state) {
         pipeline.producer_acquire(state);  // ACQUIRES
         auto* barrier = pipeline.producer_get_barrier(state);
-        copy(tma_a.with(*barrier, 0), from_a(_, step), to_a(_, state.index()));
-        copy(tma_b.with(*barrier, all), from_b(_, step), to_b(_, state.index()));
+        copy(tma_a.with(*barrier, 0), from_a(_, step), to_a(_, state.index()));  // FILLS
+        copy(tma_b.with(*barrier, all), from_b(_, step), to_b(_, state.index()));  // FILLS
       }
       pipeline.producer_tail(state);
     }
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(384)
     for (int step = 0; step < steps; ++step, ++state) {
       if (fault != kNoConsumerWait) pipeline.consumer_wait(state);  // WAITS
       warpgroup_arrive();
-      gemm(mma, part_a(_, _, _, state.index()), part_b(_, _, _, state.index()), sums);
+      gemm(mma, part_a(_, _, _, state.index()), part_b(_, _, _, state.index()), sums);  // MULTIPLIES
       warpgroup_commit_batch();
       if (fault == kEarlyRelease) {
         pipeline.consumer_release(state);
