@@ -15,6 +15,7 @@ from cutegen.verification.inputs import Distribution
 from cutegen.verification.math_mode import round_to_tf32
 from cutegen.verification.patterns import lost_precision
 from cutegen.verification.precision import tolerance
+from cutegen.verification.sensitivity import Sway
 
 Function = Callable[..., Tensor]
 ROUNDOFF = 2.0**-24
@@ -226,3 +227,94 @@ def test_tf32_rounds_to_ten_bits() -> None:
     special = torch.tensor([float("inf"), float("-inf"), 0.0])
     assert torch.equal(round_to_tf32(special), special)
     assert bool(round_to_tf32(torch.tensor([float("nan")])).isnan())
+
+
+def half_expectation(dtype: torch.dtype, terms: int) -> Expectation:
+    left, right = torch.randn(64, terms).to(dtype), torch.randn(terms, 48).to(dtype)
+    spec = KernelSpec.from_callable(product, [left, right], name="half")
+    inputs = draw_inputs(spec, spec.timed, Distribution.NORMAL, 0, torch.device("cpu"))
+    return expect(spec, spec.timed, "half", inputs)
+
+
+def stored(expected: Expectation, result: Tensor) -> Comparison:
+    target = expected.targets[0]
+    return compare("half", result.to(target.tensor.dtype.torch), target)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("terms", [131, 1024])
+def test_half_products_with_fp32_sums_pass_in_any_order(dtype: torch.dtype, terms: int) -> None:
+    expected = half_expectation(dtype, terms)
+    left, right = (tensor.float() for tensor in expected.inputs.values())
+    for result in (left @ right, product_one_by_one(left, right)):
+        comparison = stored(expected, result)
+        assert comparison.within_bounds, comparison
+
+
+@pytest.mark.parametrize("terms", [131, 1024])
+def test_bf16_inside_an_fp16_spec_is_refused(terms: int) -> None:
+    expected = half_expectation(torch.float16, terms)
+    left, right = (tensor.float() for tensor in expected.inputs.values())
+    for result in (
+        left.bfloat16().float() @ right.bfloat16().float(),  # operands
+        (left @ right).bfloat16().float(),  # the result
+    ):
+        comparison = stored(expected, result)
+        assert comparison.measure.error > 1.5 * comparison.measure.bound, comparison
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("terms", [131, 1024])
+def test_sums_taken_in_half_are_refused(dtype: torch.dtype, terms: int) -> None:
+    expected = half_expectation(dtype, terms)
+    left, right = expected.inputs.values()
+    total = torch.zeros(64, 48, dtype=dtype)
+    for index in range(terms):
+        total = total + left[:, index : index + 1] * right[index : index + 1, :]
+    comparison = stored(expected, total)
+    assert comparison.measure.error > 1.5 * comparison.measure.bound, comparison
+
+
+def cut_to_tf32(x: Tensor) -> Tensor:
+    """What a tensor core reads of an operand that nobody rounded."""
+    return ((x.view(torch.int32) >> 13) << 13).view(torch.float32)
+
+
+@pytest.mark.parametrize(
+    ("mode", "honest", "lower"),
+    [
+        (MathMode.TF32, round_to_tf32, lambda x: x.bfloat16().float()),
+        (MathMode.TF32, cut_to_tf32, lambda x: x.bfloat16().float()),
+        (MathMode.FP16, lambda x: x.half().float(), lambda x: x.bfloat16().float()),
+        (
+            MathMode.BF16,
+            lambda x: x.bfloat16().float(),
+            lambda x: x.to(torch.float8_e4m3fn).float(),
+        ),
+    ],
+)
+def test_every_math_mode_allows_its_own_operands_and_no_lower(
+    mode: MathMode, honest: Callable[[Tensor], Tensor], lower: Callable[[Tensor], Tensor]
+) -> None:
+    spec = spec_of(product, (64, 500), (500, 48)).model_copy(update={"math_mode": mode})
+    inputs = draw_inputs(spec, spec.timed, Distribution.NORMAL, 0, torch.device("cpu"))
+    expected = expect(spec, spec.timed, mode.value, inputs)
+    left, right = expected.inputs.values()
+    assert judge(expected, lambda *_: honest(left) @ honest(right)).within_bounds
+    below = judge(expected, lambda *_: lower(left) @ lower(right))
+    assert below.measure.error > 1.5 * below.measure.bound, below
+
+
+def test_an_assumed_sensitivity_stands_in_for_a_measured_one() -> None:
+    expected = expectation(swish, Distribution.NORMAL, (64, 999))
+    exact = expected.targets[0].exact
+    sway = Sway.assumed(1e-7, exact)
+    assert sway.squares**0.5 / float(exact.norm()) == pytest.approx(1e-7)
+
+
+def test_the_bound_is_close_to_what_pytorch_makes() -> None:
+    """The old policy allowed 13 to 18 times PyTorch's error for these."""
+    for function, shapes in ((swish, [(64, 999)]), (product, [(60, 128), (128, 50)])):
+        expected = expectation(function, Distribution.NORMAL, *shapes)
+        measure = judge(expected, function).measure
+        assert measure.bound < 10 * measure.torch_error, measure
