@@ -81,3 +81,10 @@ def test_two_modes_do_not_make_a_difference_out_of_nothing() -> None:
         ratios.append(is_faster(one, other).ratio)
     low, high = np.quantile(ratios, (0.025, 0.975))
     assert 0.99 < low < 1 < high < 1.01
+
+
+def test_a_short_kernel_must_gain_more_than_another_place_in_memory_gives() -> None:
+    lucky = is_faster(noisy(4.4, 0.002, 1), noisy(4.6, 0.002, 2))
+    assert lucky.low > 1.03
+    assert not lucky.faster
+    assert is_faster(noisy(4.2, 0.002, 1), noisy(4.6, 0.002, 2)).faster
