@@ -28,10 +28,12 @@ _REDUCTIONS = frozenset(
 _VIEWS = frozenset(
     """
     view reshape _unsafe_view flatten unflatten squeeze unsqueeze transpose t permute numpy_T mT
-    movedim swapaxes select slice narrow chunk split split_with_sizes unbind stack cat triu tril
+    movedim swapaxes stack cat triu tril
     diagonal diag diag_embed broadcast_tensors
     """.split()  # noqa: SIM905 - one word a line would fill a page
 )
+# A part of the same elements, in the same order: what a gated activation does with its input.
+_PARTS = frozenset({"select", "slice", "narrow", "chunk", "split", "split_with_sizes", "unbind"})
 # Elementwise in the wide sense; PyTorch does not tag all of these as pointwise.
 _ELEMENTWISE = frozenset(
     """
@@ -45,9 +47,9 @@ _ELEMENTWISE = frozenset(
 def classify(trace: Iterable[TracedOp]) -> KernelClass:
     """The class of a traced reference.
 
-    A contraction among elementwise operations, views and reductions is MATMUL; only
-    elementwise operations are ACTIVATION; those with views and at least one reduction are
-    REDUCTION; everything else, and an empty trace, is GENERIC.
+    A contraction among elementwise operations, views and reductions is MATMUL; elementwise
+    operations alone, or on parts of the inputs, are ACTIVATION; those with views and at least
+    one reduction are REDUCTION; everything else, and an empty trace, is GENERIC.
     """
     kinds = {_kind(traced.op) for traced in trace}
     if not kinds or "other" in kinds:
@@ -56,7 +58,9 @@ def classify(trace: Iterable[TracedOp]) -> KernelClass:
         return KernelClass.MATMUL
     if "reduction" in kinds:
         return KernelClass.REDUCTION
-    return KernelClass.ACTIVATION if kinds <= {"elementwise", "none"} else KernelClass.GENERIC
+    if "elementwise" in kinds and kinds <= {"elementwise", "part", "none"}:
+        return KernelClass.ACTIVATION
+    return KernelClass.GENERIC
 
 
 def _kind(op: str) -> str:
@@ -70,6 +74,7 @@ def _kind(op: str) -> str:
     for kind, names in (
         ("contraction", _CONTRACTIONS),
         ("reduction", _REDUCTIONS),
+        ("part", _PARTS),
         ("view", _VIEWS),
     ):
         if name in names:

@@ -98,6 +98,15 @@ def test_what_cannot_be_traced_is_generic(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_gated_activation_is_one() -> None:
+    def gated(x: torch.Tensor) -> torch.Tensor:
+        value, gate = x.chunk(2, dim=-1)
+        return value * torch.sigmoid(gate)
+
+    spec = KernelSpec.from_callable(gated, [torch.rand(64, 128)])
+    assert spec.kernel_class is KernelClass.ACTIVATION
+
+
 def test_several_outputs_are_numbered() -> None:
     spec = KernelSpec.from_callable(lambda x: torch.max(x, dim=1), [torch.rand(64, 33)])
     assert [(out.name, out.dtype.value) for out in spec.timed.of("output")] == [
