@@ -9,28 +9,11 @@ from conformance.running import run
 from conformance.units import Block
 from cutegen.toolchain.protocol import BuildResult
 
-# Caught today, but by another status than the one that says why.
-AWAITING = {
-    "block_sum_uninitialized",
-    "histogram_uninitialized",
-    "stencil_short_halo",
-    "compaction_divergent_vote",
-    "vector_misaligned",
-    "staged_without_fence",
-    "zero_fill_without_wait",
-    "multistage_wrong_stage",
-    "gemm_without_wait",
-}
-
 
 @pytest.mark.timeout(900)  # the first one of a unit builds it
 @pytest.mark.parametrize(
     ("mutant", "kernel"),
-    [
-        pytest.param(mutant, mutant.block, id=mutant.name)
-        for mutant in MUTANTS
-        if mutant.name not in AWAITING
-    ],
+    [pytest.param(mutant, mutant.block, id=mutant.name) for mutant in MUTANTS],
 )
 def test_mutant(mutant: Mutant, kernel: Block, library: BuildResult) -> None:
     outcome = run(mutant.case, library, number(kernel))

@@ -23,7 +23,7 @@ MUTANTS = (
         "staged_without_fence",
         "staged_scale",
         "copies are in no group, so that no wait waits for them",
-        Status.RACE,
+        Status.WRONG_VALUES,
         ("    cp_async_fence();\n", ""),
     ),
     _mutant(
@@ -58,7 +58,7 @@ MUTANTS = (
         "zero_fill_without_wait",
         "zero_fill",
         "the tile is read before its copies have been waited for",
-        Status.RACE,
+        Status.WRONG_VALUES,
         ("  cp_async_wait<0>();\n", ""),
     ),
     _mutant(
@@ -72,7 +72,7 @@ MUTANTS = (
         "multistage_wrong_stage",
         "multistage_gemm",
         "the next stage is multiplied instead of the present one",
-        Status.RACE,
+        Status.WRONG_VALUES,
         ("from_a(_, _, _, k % 3)", "from_a(_, _, _, (k + 1) % 3)"),
     ),
     _mutant(

@@ -178,8 +178,8 @@ MUTANTS = (
     _mutant(
         "compaction_divergent_vote",
         "compaction",
-        "only lanes with a positive value vote",
-        Status.DIVERGENCE,
+        "only lanes with a positive value vote, and the filling overlaps what they write",
+        Status.RACE,
         (
             "unsigned const votes = __ballot_sync(FULL, value > 0);",
             "unsigned votes = 0;\n    if (value > 0) votes = __ballot_sync(FULL, true);",

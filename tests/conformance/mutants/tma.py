@@ -72,7 +72,7 @@ MUTANTS = (
         "gemm_without_wait",
         "tma_wgmma_gemm",
         "a stage is given back while it may still be multiplied",
-        Status.RACE,
+        Status.WRONG_VALUES,
         ("      warpgroup_wait<0>();\n", ""),
     ),
     _mutant(

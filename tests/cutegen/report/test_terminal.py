@@ -208,6 +208,7 @@ def test_a_result_with_a_time() -> None:
         "speed": "2.35x over PyTorch eager",
         "run": "/runs/r1",
         "steps": "7",
+        "model": "playbook: 0 calls",
     }
 
 
