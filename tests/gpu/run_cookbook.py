@@ -27,6 +27,7 @@ from cookbook_specs import COOKBOOK, ENTRIES  # noqa: E402 - its folder is known
 from cutegen.execution import resolve_executor  # noqa: E402
 from cutegen.execution.cuda import architecture  # noqa: E402
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob  # noqa: E402
+from cutegen.measurement.timing import Measurement  # noqa: E402
 from cutegen.spec import KernelSpec  # noqa: E402
 
 BUILDERS = 8  # compilers at work before the GPU is
@@ -74,14 +75,17 @@ def judge(name: str, spec: KernelSpec) -> dict[str, Any]:
 
 def line(name: str, record: dict[str, Any]) -> str:
     """One kernel in one line."""
-    verdict, measured = record["verdict"], record["measurement"] or {}
+    verdict = record["verdict"]
     words = [f"{name:24}", f"{verdict['status']:14}"]
-    if measured.get("candidate"):
-        words.append(f"{measured['candidate']['median_us']:10.1f} µs")
-        words.append(f"{measured['speedup'] or 0:6.2f}x")
-        words.append(f"{((measured.get('roofline') or {}).get('fraction') or 0):5.0%} of the roof")
+    measured = Measurement.model_validate(record["measurement"]) if record["measurement"] else None
+    if measured is not None and measured.candidate is not None:
+        fraction = measured.roofline.fraction if measured.roofline else 0.0
+        words.append(f"{measured.candidate.median_us:10.1f} µs")
+        words.append(f"{measured.speedup or 0.0:6.2f}x")
+        words.append(f"{fraction:5.0%} of the roof")
     else:
-        words.append(str(measured.get("reason") or verdict["evidence"]["summary"])[:160])
+        reason = measured.reason if measured is not None else verdict["evidence"]["summary"]
+        words.append(reason[:160])
     return "  ".join(words)
 
 
