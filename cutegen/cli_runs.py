@@ -9,17 +9,8 @@ from typing import Annotated
 import typer
 
 from cutegen.answering import Mode
-from cutegen.export import Form, export, shipment_of
-from cutegen.report.listing import RunState, find_runs, show_runs
-from cutegen.report.terminal import show_result
-from cutegen.result import RunResult
-from cutegen.toolchain.emulated import EmulatorToolchain
-
-RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run folder, or a run's name in --runs-dir.")
-]
-RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where run folders are kept.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+from cutegen.cli_options import AsJson, Run, RunsDir, run_folder
+from cutegen.export import Form
 
 runs_app = typer.Typer(help="List, show and prune runs.", no_args_is_help=True)
 
@@ -32,14 +23,14 @@ class Pruned(StrEnum):
     ALL = "all"
 
 
-def add_run_commands(app: typer.Typer) -> None:
+def add_runs_commands(app: typer.Typer) -> None:
     """Give ``app`` the commands of this module."""
     app.command("export")(export_run)
     app.add_typer(runs_app, name="runs")
 
 
 def export_run(
-    run: RunFolder,
+    run: Run,
     *,
     to: Annotated[Path, typer.Option("--to", help="A new folder.")],
     form: Annotated[Form, typer.Option("--as", help="What to ship.")] = Form.TORCH,
@@ -56,6 +47,10 @@ def export_run(
     """
     mode = Mode(as_json)
     with mode.faults_told():
+        from cutegen.export import export, shipment_of
+        from cutegen.result import RunResult
+        from cutegen.toolchain.emulated import EmulatorToolchain
+
         shipment = shipment_of(
             RunResult.load(run_folder(run, runs_dir)),
             arch=arch,
@@ -78,6 +73,8 @@ def list_runs(runs_dir: RunsDir = Path("runs"), as_json: AsJson = False) -> None
     """Every run in a folder, newest first."""
     mode = Mode(as_json)
     with mode.faults_told():
+        from cutegen.report.listing import find_runs, show_runs
+
         found = find_runs(runs_dir)
         if mode.as_json:
             mode.print_json(json.dumps({"runs": [run.model_dump(mode="json") for run in found]}))
@@ -86,10 +83,13 @@ def list_runs(runs_dir: RunsDir = Path("runs"), as_json: AsJson = False) -> None
 
 
 @runs_app.command("show")
-def show_run(run: RunFolder, runs_dir: RunsDir = Path("runs"), as_json: AsJson = False) -> None:
+def show_run(run: Run, runs_dir: RunsDir = Path("runs"), as_json: AsJson = False) -> None:
     """What a finished run came to."""
     mode = Mode(as_json)
     with mode.faults_told():
+        from cutegen.report.terminal import show_result
+        from cutegen.result import RunResult
+
         result = RunResult.load(run_folder(run, runs_dir))
         if mode.as_json:
             mode.print_json(result.model_dump_json())
@@ -108,6 +108,8 @@ def prune_runs(
     """Delete run folders; without `--yes` only say which."""
     mode = Mode(as_json)
     with mode.faults_told():
+        from cutegen.report.listing import RunState, find_runs, show_runs
+
         states = {
             Pruned.FAILED: {RunState.FAILED},
             Pruned.UNFINISHED: {RunState.UNFINISHED},
@@ -125,15 +127,3 @@ def prune_runs(
         if doomed:
             done = "deleted" if yes else "would be deleted: say --yes"
             mode.progress.print(f"{len(doomed)} {done}", markup=False)
-
-
-def run_folder(run: Path, runs_dir: Path) -> Path:
-    """The folder of a run that was named by path or by name.
-
-    Raises:
-        FileNotFoundError: There is none.
-    """
-    folder = run if run.is_dir() else runs_dir / run
-    if not folder.is_dir():
-        raise FileNotFoundError(f"no run {run}: `cutegen runs list` shows those in {runs_dir}")
-    return folder

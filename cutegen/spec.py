@@ -11,6 +11,7 @@ import torch
 from pydantic import JsonValue
 
 from cutegen.frozen import Frozen
+from cutegen.math_mode import MathMode as MathMode  # noqa: PLC0414 - offered here too
 from cutegen.reference import Reference
 from cutegen.spec_error import SpecError as SpecError  # noqa: PLC0414 - offered here too
 
@@ -62,15 +63,6 @@ _C_TYPES = {
     DType.UINT8: "uint8_t",
     DType.BOOL: "bool",
 }
-
-
-class MathMode(StrEnum):
-    """The arithmetic a kernel may use, and the one its baseline and error bound use."""
-
-    FP32 = "fp32"
-    TF32 = "tf32"
-    BF16 = "bf16"
-    FP16 = "fp16"
 
 
 class KernelClass(StrEnum):

@@ -11,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from cutegen.events import Event, parse_event
+from cutegen.faults import RunBusyError
 from cutegen.graphs.context import Context
 from cutegen.graphs.kernel_graph import NAME, build_graph, run_started
 from cutegen.graphs.state import Node, RunInput, State
@@ -22,10 +23,6 @@ Compiled = CompiledStateGraph[State, Context, RunInput, State]
 CHECKPOINTS = "checkpoints.sqlite"
 _LOCK = "run.lock"
 _SUPERSTEPS = 100_000  # the run's own budget ends it long before
-
-
-class RunBusyError(RuntimeError):
-    """Another process is at work on the same run."""
 
 
 def drain(

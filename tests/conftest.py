@@ -1,5 +1,10 @@
 """A real HTTP server on the loopback interface that speaks OpenAI's chat completions."""
 
+import os
+
+# As the program does: PyTorch's threads would spin while other tests need the cores.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when PyTorch is imported
+
 import contextlib
 import json
 import socket

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from cutegen.faults import SurroundingsError
 from cutegen.frozen import Frozen
 from cutegen.measurement.timing import Measurement
 from cutegen.spec import KernelSpec
@@ -50,5 +51,5 @@ class Executor(Protocol):
         """Take interleaved timings; UNMEASURED with the reason where there is no GPU."""
 
 
-class EnvironmentUnfitError(RuntimeError):
+class EnvironmentUnfitError(SurroundingsError):
     """This machine cannot do what was asked; the message says what to do about it."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from cutegen.faults import SurroundingsError
 from cutegen.frozen import Frozen
 
 _VERSION_TIMEOUT_S = 30.0
@@ -17,7 +18,7 @@ _GXX_NAME = re.compile(r"(?:^|[/-])g\+\+(?:-\d+)?$")  # not clang++
 _CXX = "or set CXX to one"
 
 
-class ToolNotFoundError(RuntimeError):
+class ToolNotFoundError(SurroundingsError):
     """A tool is not on this machine; the message says how to get it."""
 
 

@@ -18,7 +18,8 @@ from click.testing import Result
 from filelock import FileLock
 from typer.testing import CliRunner
 
-from cutegen.cli import app, exit_of_verdict
+from cutegen.cli import app
+from cutegen.cli_evaluate import exit_of_verdict
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.result import RunResult, RunStatus
 from cutegen.status import Status
@@ -95,7 +96,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> "subprocess.CompletedP
         pytest.skip("g++ is not installed")
     folder = tmp_path_factory.mktemp("finished")
     options = ("--executor", "emulated", "--steps", "0", "--runs-dir", "kept", "--json")
-    return call_program(folder, "run", SWISH, *options)
+    return call_program(folder, "run", SWISH, *options, "--progress")
 
 
 @pytest.fixture
@@ -144,6 +145,7 @@ def test_a_finished_run_is_answered_again_without_work(
     again = call("resume", answer["run_dir"], "--json")
     assert again.exit_code == 0
     assert the_object(again.stdout) == answer
+    assert again.stderr == ""  # nobody at a terminal watches
     told = call("resume", answer["run_dir"])
     assert told.exit_code == 0
     for word in ("SUCCEEDED", answer["best"]["source_path"], "not measured", "as exact as PyTorch"):
@@ -418,6 +420,56 @@ def test_a_file_without_a_model(tmp_path: Path) -> None:
     assert told.exit_code == 2
     assert told.stdout == ""
     assert "defines no class Model" in told.stderr
+
+
+_LOADED = """
+import sys
+from cutegen.cli import app
+families = {name.partition(".")[0] for name in sys.modules}
+print(*sorted(families & {"torch", "numpy", "pydantic"}), file=sys.stderr)
+try:
+    app(sys.argv[1:], standalone_mode=False)
+finally:
+    families = {name.partition(".")[0] for name in sys.modules}
+    unwanted = {"langgraph", "langchain_core", "langchain_openai", "langsmith", "openai"}
+    print(*sorted(families & unwanted), file=sys.stderr)
+"""
+
+
+@needs_gxx
+def test_judging_a_kernel_loads_no_graph_and_no_model_client(tmp_path: Path) -> None:
+    (tmp_path / "kernel.cu").write_text(KERNEL)
+    words = ("evaluate", "kernel.cu", "--spec", SWISH, "--executor", "emulated", "--json")
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=240,
+    )
+    assert the_object(done.stdout)["status"] == "PASSED"
+    assert done.stderr.splitlines() == ["", ""]  # nor PyTorch, before it is needed
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "absent.py", "--json"), "absent.py"),
+        (("evaluate", SWISH, "--json"), "--spec"),
+        (("run", SWISH, "--json", "--stepz", "1"), "--steps"),
+        (("runz", "--json"), "runs"),
+        (("runs", "show", "--json"), "RUN"),
+        (("run", SWISH, "--math", "fp7", "--json"), "--math"),
+    ],
+)
+def test_what_typer_refuses_is_told_as_an_object_too(words: tuple[str, ...], said: str) -> None:
+    refused = call(*words)
+    assert refused.exit_code == 2
+    error = the_object(refused.stdout)
+    assert error["kind"] == "usage"
+    assert said in error["error"]
+    assert refused.stderr == f"cutegen: {error['error']}\n"
 
 
 def test_help_names_every_command() -> None:

@@ -17,8 +17,9 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from cutegen.events import AgentAsked, NodeStarted, RunStarted, read_events
+from cutegen.faults import RunBusyError
 from cutegen.graphs.context import LiveContext
-from cutegen.graphs.following import CHECKPOINTS, RunBusyError, open_run
+from cutegen.graphs.following import CHECKPOINTS, open_run
 from cutegen.graphs.resuming import resume_run
 from cutegen.graphs.running import run_graph
 from cutegen.graphs.settings import Budget, Settings

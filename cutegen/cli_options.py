@@ -1,0 +1,89 @@
+"""Options that several commands have, and what they mean."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cutegen.math_mode import MathMode
+
+if TYPE_CHECKING:
+    from cutegen.graphs.settings import Budget
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+ExecutorName = Annotated[str, typer.Option("--executor", help="auto, cuda or emulated.")]
+RunsDir = Annotated[Path, typer.Option("--runs-dir", help="Where run folders are kept.")]
+Run = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run folder, or a run's name in --runs-dir.")
+]
+SpecFile = Annotated[
+    Path,
+    typer.Argument(
+        help="A KernelBench-format file: Model, get_inputs, get_init_inputs.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
+Math = Annotated[MathMode, typer.Option("--math", help="The arithmetic that a kernel may use.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seeds inputs and fiber order.")]
+Steps = Annotated[int | None, typer.Option("--steps", help="Most optimization steps.", min=0)]
+WallTime = Annotated[float | None, typer.Option("--wall-s", help="Most seconds.", min=1)]
+ModelNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        help="playbook (the default), openai:NAME, openai:NAME@URL, human or replay:FILE. Once for "
+        "all agents, and AGENT=MODEL for one of them.",
+    ),
+]
+Temperatures = Annotated[
+    list[str] | None,
+    typer.Option("--temperature", help="A number, or AGENT=NUMBER for one agent."),
+]
+Tokens = Annotated[int | None, typer.Option("--tokens", help="Most tokens.", min=1)]
+Dollars = Annotated[float | None, typer.Option("--usd", help="Most US dollars.", min=0.000001)]
+Progress = Annotated[
+    bool | None,
+    typer.Option(
+        "--progress/--quiet", help="Tell what is going on; by default only to a terminal."
+    ),
+]
+Record = Annotated[
+    Path | None,
+    typer.Option("--record", help="Record the model's answers, for replay:FILE.", dir_okay=False),
+]
+
+
+def temperatures_of(options: Sequence[str]) -> tuple[float | None, dict[str, float]]:
+    """Temperatures: for all agents, and for single ones.
+
+    Raises:
+        ValueError: One of them is no number, or no agent's.
+    """
+    from cutegen.agents.models.choice import by_agent
+
+    common, own = by_agent(options)
+    return float(common) if common else None, {name: float(text) for name, text in own.items()}
+
+
+def budget_of(
+    steps: int | None, wall_s: float | None, tokens: int | None, usd: float | None
+) -> "Budget":
+    """The budget that the options spell out; the rest is the default's."""
+    from cutegen.graphs.settings import Budget
+
+    given = {"steps": steps, "wall_s": wall_s, "tokens": tokens, "usd": usd}
+    return Budget(**{name: value for name, value in given.items() if value is not None})
+
+
+def run_folder(run: Path, runs_dir: Path) -> Path:
+    """The folder of a run that was named by path or by name.
+
+    Raises:
+        FileNotFoundError: There is none.
+    """
+    folder = run if run.is_dir() else runs_dir / run
+    if not folder.is_dir():
+        raise FileNotFoundError(f"no run {run}: `cutegen runs list` shows those in {runs_dir}")
+    return folder
