@@ -3,25 +3,46 @@
 Studio builds it from JSON, so every field is plain and has a default.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from cutegen.agents.ask import Chat
 from cutegen.agents.models.choice import ModelChoice
 from cutegen.agents.models.replay import ReplayChat
 from cutegen.agents.models.resolve import DEFAULT_MODEL, resolve_model
+from cutegen.agents.request import AGENTS
 from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import Executor
 from cutegen.graphs.settings import Budget, Settings, StabilityPolicy
+from cutegen.math_mode import MathMode
 from cutegen.store import Ledger
 
 _BUDGET = Budget()
+_MODEL = {"pattern": r"^(playbook|human|openai:.+|replay:.+)$"}
 
 
-def _about(title: str, description: str) -> dict[str, Any]:
-    return {"title": title, "description": description}
+def _about(
+    title: str, description: str, schema: dict[str, Any] | None = None, **bounds: float
+) -> dict[str, Any]:
+    """What Studio's form shows of a field.
+
+    Args:
+        title: Its label.
+        description: Beneath it.
+        schema: What else the form knows, such as the values to choose from.
+        bounds: ``ge`` and ``le``, which every context is checked against.
+    """
+    more = {"json_schema_extra": schema} if schema else {}
+    return {"title": title, "description": description, **bounds, **more}
+
+
+def _by_agent(**value: Any) -> dict[str, Any]:  # noqa: ANN401 - a JSON schema
+    """The schema of a mapping from agents."""
+    return {"default": {}, "propertyNames": {"enum": list(AGENTS)}, "additionalProperties": value}
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -30,36 +51,66 @@ class Context:
 
     model: str = field(
         default=DEFAULT_MODEL,
-        metadata=_about("Model", "playbook, openai:NAME, human or replay:FILE."),
+        metadata=_about("Model", "playbook, openai:NAME, human or replay:FILE.", _MODEL),
     )
     models: dict[str, str] = field(
         default_factory=dict,
-        metadata=_about("Models of agents", "Agent to model, for agents that have their own."),
+        metadata=_about(
+            "Models of agents",
+            "Agent to model, for agents that have their own.",
+            _by_agent(type="string", **_MODEL),
+        ),
     )
     temperature: float | None = field(
-        default=None, metadata=_about("Temperature", "For all agents; empty: the model's own.")
+        default=None,
+        metadata=_about("Temperature", "For all agents; empty: the model's own.", ge=0, le=2),
     )
     temperatures: dict[str, float] = field(
-        default_factory=dict, metadata=_about("Temperatures", "Agent to temperature.")
+        default_factory=dict,
+        metadata=_about(
+            "Temperatures",
+            "Agent to temperature.",
+            _by_agent(type="number", minimum=0, maximum=2),
+        ),
     )
     executor: str = field(
         default="auto",
-        metadata=_about("Executor", "auto, cuda or emulated: where kernels are judged."),
+        metadata=_about(
+            "Executor",
+            "auto, cuda or emulated: where kernels are judged.",
+            {"enum": ["auto", "cuda", "emulated"]},
+        ),
     )
     arch: str = field(
         default="",
-        metadata=_about("Architecture", "nvcc target such as sm_90a; empty: the GPU's own."),
+        metadata=_about(
+            "Architecture",
+            "nvcc target such as sm_90a; empty: the GPU's own.",
+            {"pattern": r"^(sm_\d+[af]?)?$"},
+        ),
     )
-    seed: int = field(default=0, metadata=_about("Seed", "Seeds inputs and fiber order."))
+    seed: int = field(
+        default=0, metadata=_about("Seed", "Seeds inputs and fiber order.", ge=0, le=2**32 - 1)
+    )
     runs_dir: str = field(
-        default="runs", metadata=_about("Runs folder", "Each run gets a folder in it.")
+        default="runs",
+        metadata=_about("Runs folder", "Each run gets a folder in it.", {"minLength": 1}),
     )
     spec_path: str = field(
         default="",
-        metadata=_about("Spec", "KernelBench-format file, where the input names none."),
+        metadata=_about(
+            "Spec",
+            "KernelBench-format file, where the input names none.",
+            {"pattern": r"^(.+\.py)?$"},
+        ),
     )
     math_mode: str = field(
-        default="fp32", metadata=_about("Math mode", "fp32, tf32, bf16 or fp16, for spec_path.")
+        default="fp32",
+        metadata=_about(
+            "Math mode",
+            "fp32, tf32, bf16 or fp16, for spec_path.",
+            {"enum": [mode.value for mode in MathMode]},
+        ),
     )
     allow_simplify: bool = field(
         default=False,
@@ -70,39 +121,69 @@ class Context:
         metadata=_about("nvcc gate", "On the emulator, also build with nvcc where it is found."),
     )
     steps: int = field(
-        default=_BUDGET.steps, metadata=_about("Steps", "Most proposals of the two optimizers.")
+        default=_BUDGET.steps,
+        metadata=_about("Steps", "Most proposals of the two optimizers.", ge=0, le=1000),
     )
     repairs: int = field(
-        default=_BUDGET.repairs, metadata=_about("Repairs", "Most repairs per proposal.")
+        default=_BUDGET.repairs,
+        metadata=_about("Repairs", "Most repairs per proposal.", ge=0, le=100),
     )
     syntheses: int = field(
-        default=_BUDGET.syntheses, metadata=_about("Syntheses", "Most first kernels written.")
+        default=_BUDGET.syntheses,
+        metadata=_about("Syntheses", "Most first kernels written.", ge=1, le=100),
     )
     model_calls: int = field(
-        default=_BUDGET.model_calls, metadata=_about("Model calls", "Most calls; 0: no limit.")
+        default=_BUDGET.model_calls,
+        metadata=_about("Model calls", "Most calls; 0: no limit.", ge=0, le=1_000_000),
     )
     tokens: int = field(
-        default=_BUDGET.tokens, metadata=_about("Tokens", "Most tokens; 0: no limit.")
+        default=_BUDGET.tokens,
+        metadata=_about("Tokens", "Most tokens; 0: no limit.", ge=0, le=10**12),
     )
     usd: float = field(
-        default=_BUDGET.usd, metadata=_about("US dollars", "Most to spend; 0: no limit.")
+        default=_BUDGET.usd,
+        metadata=_about("US dollars", "Most to spend; 0: no limit.", ge=0, le=1_000_000),
     )
     wall_s: float = field(
         default=_BUDGET.wall_s,
-        metadata=_about("Wall time", "Most seconds of work; 0: no limit."),
+        metadata=_about("Wall time", "Most seconds of work; 0: no limit.", ge=0, le=30 * 86400),
     )
     window: int | None = field(
         default=None,
-        metadata=_about("Window w", "Quiet structural rounds before profiling; empty: by class."),
+        metadata=_about(
+            "Window w",
+            "Quiet structural rounds before profiling; empty: by class.",
+            ge=1,
+            le=100,
+        ),
     )
     least_rounds: int | None = field(
         default=None,
-        metadata=_about("Least rounds m", "Structural rounds before profiling; empty: by class."),
+        metadata=_about(
+            "Least rounds m",
+            "Structural rounds before profiling; empty: by class.",
+            ge=0,
+            le=100,
+        ),
     )
     epsilon: float | None = field(
         default=None,
-        metadata=_about("Epsilon", "Gain that counts, as a fraction; empty: by class."),
+        metadata=_about("Epsilon", "Gain that counts, as a fraction; empty: by class.", ge=0, le=1),
     )
+
+    def check(self) -> None:
+        """Refuse values that the form would not let through.
+
+        Raises:
+            ValueError: A value is of the wrong type or outside its range; the message says which.
+        """
+        values = {each.name: getattr(self, each.name) for each in fields(Context)}
+        try:
+            TypeAdapter(Context).validate_python(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise ValueError(f"{where} = {first['input']!r}: {first['msg']}") from None
 
     @property
     def budget(self) -> Budget:
@@ -136,37 +217,6 @@ class Context:
             EnvironmentUnfitError: It cannot be used on this machine.
         """
         return _executor(name)
-
-
-@dataclass(kw_only=True, frozen=True)
-class LiveContext(Context):
-    """A context that brings objects of this process; for Python callers only."""
-
-    live_chat: Chat | None = None
-    live_executor: Executor | None = None
-    new_settings: Settings | None = None
-
-    @property
-    def renewed(self) -> Settings | None:
-        """The settings that the caller brings."""
-        return self.new_settings
-
-    def chat(self, choice: ModelChoice, folder: Path) -> Chat:
-        """The caller's model, or the one that the settings choose."""
-        if self.live_chat is not None and choice.name == name_of(self.live_chat):
-            return self.live_chat
-        return super().chat(choice, folder)
-
-    def judge(self, name: str) -> Executor:
-        """The caller's executor, or the one that the settings name."""
-        return self.live_executor or super().judge(name)
-
-
-def name_of(thing: str | Chat | Executor) -> str:
-    """The name of a model or an executor."""
-    if isinstance(thing, str):
-        return thing
-    return str(getattr(thing, "name", None) or type(thing).__name__)
 
 
 @lru_cache(maxsize=64)

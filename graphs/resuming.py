@@ -11,7 +11,7 @@ from cutegen.agents.ask import Chat
 from cutegen.agents.models.choice import check_agents
 from cutegen.events import Event
 from cutegen.execution.protocol import Executor
-from cutegen.graphs.context import Context, LiveContext, name_of
+from cutegen.graphs.context import Context
 from cutegen.graphs.following import (
     CHECKPOINTS,
     drain,
@@ -19,6 +19,7 @@ from cutegen.graphs.following import (
     open_run,
     resumed,
 )
+from cutegen.graphs.live_context import LiveContext, name_of
 from cutegen.graphs.recording import recorded
 from cutegen.graphs.settings import Budget, Settings
 from cutegen.graphs.start import own_architecture, start_run

@@ -12,8 +12,8 @@ from cutegen.agents.ask import Chat
 from cutegen.agents.models.resolve import DEFAULT_MODEL, resolve_model
 from cutegen.events import Event
 from cutegen.execution.protocol import Executor
-from cutegen.graphs.context import LiveContext, name_of
 from cutegen.graphs.following import drain, follow, open_run, resumed
+from cutegen.graphs.live_context import LiveContext, name_of
 from cutegen.graphs.recording import recorded
 from cutegen.graphs.settings import Budget, StabilityPolicy
 from cutegen.graphs.start import settle, start_run

@@ -69,7 +69,13 @@ def start_run(
 
 
 def settle(spec: KernelSpec, context: Context) -> Settings:
-    """Turn a context's choices into settings: what was ``auto`` or empty is now decided."""
+    """Turn a context's choices into settings: what was ``auto`` or empty is now decided.
+
+    Raises:
+        ValueError: A choice is none, or outside its range.
+        EnvironmentUnfitError: The executor asked for cannot be used here.
+    """
+    context.check()
     check_agents(context.models)
     check_agents(context.temperatures)
     if context.usd:

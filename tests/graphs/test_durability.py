@@ -18,8 +18,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from cutegen.events import AgentAsked, NodeStarted, RunStarted, read_events
 from cutegen.faults import RunBusyError
-from cutegen.graphs.context import LiveContext
 from cutegen.graphs.following import CHECKPOINTS, open_run
+from cutegen.graphs.live_context import LiveContext
 from cutegen.graphs.resuming import resume_run
 from cutegen.graphs.running import run_graph
 from cutegen.graphs.settings import Budget, Settings
