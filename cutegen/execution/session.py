@@ -101,6 +101,11 @@ class WorkerSession:
         """Thread orders: the emulator's, or whatever the hardware does."""
         return ("fifo", "reverse", "random") if self.emulated else ("hardware",)
 
+    @property
+    def launches(self) -> int:
+        """Runs since the candidate was loaded."""
+        return self._launches
+
     def runs_timed_case(self, case: Case) -> bool:
         """Always on a GPU; on the emulator only when it is small."""
         return not self.emulated or small_enough_to_emulate(case)

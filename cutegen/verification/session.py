@@ -68,6 +68,10 @@ class Session(Protocol):
     def facts(self) -> dict[str, JsonValue]:
         """What is worth noting in the verdict."""
 
+    @property
+    def launches(self) -> int:
+        """Runs since the candidate was loaded."""
+
     def runs_timed_case(self, case: Case) -> bool:
         """Whether the timed case is small enough to be run here."""
 

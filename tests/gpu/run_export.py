@@ -78,13 +78,13 @@ def in_a_model(kernel: Any) -> dict[str, Any]:
 def in_kernelbench(file: Path, peer: Path, limit_s: float) -> dict[str, Any]:
     """KernelBench's own evaluation of the file, unchanged."""
     with tempfile.TemporaryDirectory() as build:
-        done = subprocess.run(
-            [sys.executable, HERE / "side_by_side_peer.py", peer, REFERENCE, file, build],
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-            check=False,
-        )
+        command = [sys.executable, HERE / "side_by_side_peer.py", peer, REFERENCE, file, build]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=limit_s, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {"passed": False, "log": f"cut off after {limit_s:.0f} s"}
     last = (done.stdout.strip().splitlines() or ["{}"])[-1]
     log = (done.stdout + done.stderr)[-3000:]
     try:
@@ -119,12 +119,14 @@ def main() -> int:
         "speedup": result.best.speedup if result.best else None,
         "model": in_a_model(importlib.import_module(package.name).kernel),
     }
+    file = out / "export.json"
+    file.write_text(json.dumps(found, indent=1) + "\n")
     if options.peer is not None:
         torch.cuda.empty_cache()
-        file = export(shipment, scratch / "bench", Form.KERNELBENCH)
+        model_new = export(shipment, scratch / "bench", Form.KERNELBENCH)
         left = max(30.0, options.budget_s - (time.monotonic() - began))
-        found["kernelbench"] = in_kernelbench(file, options.peer.resolve(), left)
-    (out / "export.json").write_text(json.dumps(found, indent=1) + "\n")
+        found["kernelbench"] = in_kernelbench(model_new, options.peer.resolve(), left)
+        file.write_text(json.dumps(found, indent=1) + "\n")
     shown = {name: found[name] for name in ("speedup", "model", "kernelbench") if name in found}
     sys.stdout.write(json.dumps(shown, indent=1) + "\n")
     parts = [found[name] for name in ("model", "kernelbench") if name in found]

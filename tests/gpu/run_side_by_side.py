@@ -31,6 +31,7 @@ HERE = Path(__file__).resolve().parent
 SWISH = HERE / "kernels/swish.cu"
 BEGIN, END = "// device: begin", "// device: end"
 TARGET = 6.0
+LEAST_S = 90.0  # a side is not begun when less is left
 REFERENCE = "KernelBench/level1/25_Swish.py"
 
 # The same work without CuTe: whatever the peer's build loses to CuTe's headers is left out of it.
@@ -198,6 +199,8 @@ def main() -> int:
     revision = repository / "REVISION"
     found["peer"] = revision.read_text(encoding="utf-8").strip() if revision.exists() else ""
     for name, (headers, device) in kernels().items():
+        if end - time.monotonic() < LEAST_S:
+            break
         case = found["kernels"].setdefault(name, {})
         for side in ("ours", "peer"):
             if "seconds" in case.get(side, {}):
@@ -215,7 +218,7 @@ def main() -> int:
         for case in found["kernels"].values()
         if "seconds" in case["ours"] and "seconds" in case["peer"]
     ]
-    return 0 if len(ratios) == len(found["kernels"]) and min(ratios) >= TARGET else 1
+    return 0 if len(ratios) == len(kernels()) and min(ratios) >= TARGET else 1
 
 
 if __name__ == "__main__":

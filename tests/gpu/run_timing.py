@@ -4,7 +4,8 @@
 
 Three parts, all in DIR/timing.json: the self-test (known times), what becomes of TF32 in an
 fp32 spec, and the same kernel timed against itself, twenty times over, each time in two fresh
-workers. Started again with the same DIR, it goes on where the budget ended.
+workers. Started again with the same DIR, it goes on where the budget ended; each repeat names the
+environment, of those listed, that it was made in.
 """
 
 import argparse
@@ -146,14 +147,17 @@ def time_twice(executor: CudaExecutor, spec: KernelSpec, source: str, uuid: str)
         }
 
 
-def repeat(executor: CudaExecutor, found: dict[str, Any], uuid: str) -> Iterator[None]:
+def repeat(
+    executor: CudaExecutor, found: dict[str, Any], uuid: str, environment: int
+) -> Iterator[None]:
     """All kernels once, then all of them again, so that a short budget shows each of them."""
     specs = {name: make() for name, (make, _) in KERNELS.items()}
     for turn in range(REPEATS):
         for name, (_, source) in KERNELS.items():
             runs = found.setdefault(name, {"runs": []})["runs"]
             if len(runs) <= turn:
-                runs.append(time_twice(executor, specs[name], source, uuid))
+                told = time_twice(executor, specs[name], source, uuid)
+                runs.append({"environment": environment, **told})
                 found[name]["summary"] = summarize(runs)
                 yield
 
@@ -192,7 +196,8 @@ def main() -> int:
     units = Units(options.out.resolve(), options.budget_s)
     executor = CudaExecutor()
     with Baseline() as baseline:
-        units.found["environment"] = record(baseline.facts)
+        environments: list[dict[str, Any]] = units.found.setdefault("environments", [])
+        environments.append(record(baseline.facts))
         uuid = str(baseline.facts["uuid"])
         baseline.ceilings()
     if "self_test" not in units.found:
@@ -201,7 +206,7 @@ def main() -> int:
         units.keep()
     steps = chain(
         judge_precision(executor, units.found["precision"]),
-        repeat(executor, units.found["repeats"], uuid),
+        repeat(executor, units.found["repeats"], uuid, len(environments) - 1),
     )
     while units.time_left() and next(steps, units) is not units:
         units.keep()

@@ -15,7 +15,8 @@ from cutegen.verification.expectation import Expectation
 from cutegen.verification.poison import same_bits
 from cutegen.verification.session import Session
 
-_CALLS = 3
+_FEWEST_CALLS = 3
+_MOST_CALLS = 64
 _HISTORIES = 2
 
 Outputs = dict[str, Tensor]
@@ -32,12 +33,16 @@ def agree(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
 
 
 def depends_on_calls(session: Session, case: Case, inputs: Mapping[str, Tensor]) -> bool:
-    """Whether equal calls in a fresh process differ, and differ again in the next one alike."""
+    """Whether equal calls in a fresh process differ, and differ again in the next one alike.
+
+    There are as many of them as calls led to the difference: a kernel may count.
+    """
+    calls_made = min(max(_FEWEST_CALLS, session.launches), _MOST_CALLS)
     histories: list[list[Outputs]] = []
     for _ in range(_HISTORIES):
         session.restart()
         calls: list[Outputs] = []
-        for _ in range(_CALLS):
+        for _ in range(calls_made):
             run = session.run(case, inputs, session.schedules[0])
             if run.failure is not None:
                 return False
