@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from cutegen.history import Step, StepKind
 from cutegen.measurement.occupancy import LIMITS
+from cutegen.measurement.profile import Reading
 from cutegen.measurement.work import count_work
 from cutegen.spec import KernelSpec, TensorArg, TracedOp
 from cutegen.status import Status
@@ -64,6 +65,15 @@ def machine(arch: str) -> str:
         f"one multiprocessor holds {limits.warps} warps, 65536 registers and "
         f"{limits.smem_bytes // _KIB} KiB of shared memory, {limits.smem_bytes_per_block // _KIB} "
         "of which one block may have"
+    )
+
+
+def reading(number: Reading) -> str:
+    """A number of a profile, the rule it falls under, and what it would be at the limit."""
+    limit = f"; at the limit: {number.at_the_limit}" if number.at_the_limit else ""
+    return (
+        f"{number.metric} = {number.value:.4g}{number.unit and ' '}{number.unit}: {number.rule} "
+        f"({number.rule_source}){limit}"
     )
 
 

@@ -55,6 +55,7 @@ def _environment() -> Environment:
         operation=phrases.operation,
         work=phrases.work,
         machine=phrases.machine,
+        reading=phrases.reading,
         outcome=phrases.outcome,
         intent=phrases.intent,
         expectation=phrases.expectation,

@@ -19,7 +19,7 @@ from cutegen.agents.request import (
 from cutegen.frozen import Frozen
 from cutegen.history import Decision, Step, StepKind
 from cutegen.kernel import args_header
-from cutegen.measurement.profile import Bottleneck, Profile
+from cutegen.measurement.profile import Bottleneck, Profile, Reading
 from cutegen.prompts import render
 from cutegen.reference import Reference
 from cutegen.spec import (
@@ -154,6 +154,26 @@ PROFILE = Profile(
     source="static",
     bottleneck=Bottleneck.LATENCY,
     evidence="one load of 32 bits in flight per thread",
+    readings=(
+        Reading(
+            metric="roofline_fraction",
+            value=0.3,
+            unit="of the roofline",
+            rule="below 60 %: no resource is saturated",
+            rule_source="the measured copy rate",
+            at_the_limit="1",
+        ),
+    ),
+    structural=(
+        Reading(
+            metric="copies",
+            value=32,
+            unit="bits",
+            rule="scalar accesses need four times the requests",
+            rule_source="CUDA C++ Best Practices Guide",
+        ),
+    ),
+    unknown="hit rates and stalls: no counters were read",
     facts={"registers": 16, "occupancy": 1.0},
 )
 DIAGNOSIS = DiagnosisRequest(**SHARED, source=SOURCE, verdict=VERDICT, history=HISTORY)

@@ -21,6 +21,9 @@ ORDER: Mapping[Bottleneck, tuple[Effect, ...]] = {
     Bottleneck.LATENCY: (Effect.IN_FLIGHT, Effect.SMALLER, Effect.OTHER, Effect.REUSE),
     # arithmetic waits for shared memory and barriers before it waits for anything else
     Bottleneck.COMPUTE: (Effect.REUSE, Effect.OTHER, Effect.IN_FLIGHT, Effect.SMALLER),
+    Bottleneck.TENSOR: (Effect.REUSE, Effect.IN_FLIGHT, Effect.OTHER, Effect.SMALLER),
+    # smaller tiles are more blocks
+    Bottleneck.LAUNCH: (Effect.SMALLER, Effect.OTHER, Effect.IN_FLIGHT, Effect.REUSE),
     # registers and shared memory of a block decide how many fit beside each other
     Bottleneck.OCCUPANCY: (Effect.SMALLER, Effect.OTHER, Effect.IN_FLIGHT, Effect.REUSE),
     Bottleneck.SPILLS: (Effect.SMALLER, Effect.OTHER, Effect.REUSE, Effect.IN_FLIGHT),
