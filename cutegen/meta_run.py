@@ -3,8 +3,10 @@
 That takes no data, unless the reference branches on values.
 """
 
+import contextlib
+import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -66,7 +68,7 @@ def meta_run(
         Exception: Whatever the module raises at these shapes.
     """
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        with _unlogged(), FakeTensorMode(allow_non_fake_inputs=True) as mode:
             state: dict[str, Tensor] = {
                 key: mode.from_tensor(value) for key, value in module_state(module).items()
             }
@@ -86,6 +88,18 @@ def meta_run(
 
 
 _LARGEST_REAL_RUN = 2**30  # bytes of inputs
+_FAKE_LOG = logging.getLogger("torch._subclasses.fake_tensor")
+
+
+@contextlib.contextmanager
+def _unlogged() -> Iterator[None]:
+    """PyTorch logs a traceback where shapes do not fit; here that is an answer, and no news."""
+    before = _FAKE_LOG.disabled
+    _FAKE_LOG.disabled = True
+    try:
+        yield
+    finally:
+        _FAKE_LOG.disabled = before
 
 
 def _watched_run(

@@ -11,6 +11,7 @@ from torch import Tensor
 from cutegen.frozen import Frozen
 from cutegen.history import Step
 from cutegen.measurement.timing import Timing
+from cutegen.shown import Shown
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
 from cutegen.verification.verdict import Verdict
@@ -34,7 +35,7 @@ class RunStatus(StrEnum):
     STOPPED = "STOPPED"  # a budget, the surroundings or the model service ended it early
 
 
-class BestKernel(Frozen):
+class BestKernel(Shown):
     """The best verified kernel of a run. It can be called like the reference's ``forward``.
 
     ``speedup`` is PyTorch eager's median time over the kernel's; None with
@@ -92,7 +93,7 @@ class Question(Frozen):
     prompt_file: Path
 
 
-class RunResult(Frozen):
+class RunResult(Shown):
     """What a run came to. Its JSON is what ``cutegen run --json`` prints.
 
     A run that is ``WAITING`` has not come to its end: ``question`` is to be answered first.

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from cutegen.frozen import Frozen
 from cutegen.measurement.timing import Measurement
+from cutegen.shown import Shown
 from cutegen.spec import KernelSpec
 from cutegen.toolchain.protocol import BuildResult
 
@@ -42,7 +43,7 @@ class Reading(Frozen):
     at_the_limit: str = ""
 
 
-class Profile(Frozen):
+class Profile(Shown):
     """A digest for the profile tuner: the bottleneck, the evidence for it, the facts.
 
     ``evidence`` is one sentence; ``readings`` are the numbers behind it, the most telling one

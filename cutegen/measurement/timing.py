@@ -7,6 +7,7 @@ from statistics import median, quantiles
 from pydantic import JsonValue
 
 from cutegen.frozen import Frozen
+from cutegen.shown import Shown
 from cutegen.verification.verdict import Verdict
 
 METHOD = "cuda-events/cold-l2/interleaved/v1"
@@ -73,7 +74,7 @@ class Roofline(Frozen):
     fraction: float  # floor_us over the measured median
 
 
-class Measurement(Frozen):
+class Measurement(Shown):
     """Interleaved timings of a candidate, its incumbent and the PyTorch baselines.
 
     ``calls`` holds, for kernels below 20 µs, the figures of a call by the worker's name.

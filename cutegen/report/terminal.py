@@ -53,6 +53,11 @@ class RunProgress:
             self._console.print(line, highlight=False, soft_wrap=True)
 
 
+def line_of(event: Event) -> Text:
+    """What ``RunProgress`` writes of an event; empty for events that only the log wants."""
+    return Text.from_markup(_line(event))
+
+
 @singledispatch
 def _line(event: Event) -> str:
     """One line of rich markup; empty for events that only the log wants."""
@@ -189,8 +194,12 @@ def show_verdict(console: Console, verdict: Verdict, measurement: Measurement | 
         console.print(Text(f"  {hint}"))
     if evidence.log and not verdict.passed and not evidence.diagnostics:
         console.print(Text(evidence.log.strip(), style="dim"))
-    if measurement is None:
-        return
+    if measurement is not None:
+        show_measurement(console, measurement)
+
+
+def show_measurement(console: Console, measurement: Measurement) -> None:
+    """The time of one kernel, or why there is none."""
     if measurement.state is MeasurementState.REFUSED:
         console.print(Text(f"time refused: {measurement.reason}", style="red"))
     elif measurement.candidate is None:

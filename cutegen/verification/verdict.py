@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from cutegen.frozen import Frozen
+from cutegen.shown import Shown
 from cutegen.status import Status
 from cutegen.toolchain.protocol import Diagnostic
 
@@ -37,7 +38,7 @@ class Evidence(Frozen):
     log: str = ""
 
 
-class Verdict(Frozen):
+class Verdict(Shown):
     """PASSED, or the first failure and its evidence.
 
     ``breakdown`` says where the ``seconds`` went; unlike the evidence, they differ from run to run.

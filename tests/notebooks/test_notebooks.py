@@ -1,0 +1,52 @@
+"""Every notebook runs on the emulator, shows what it says, and agrees with its pair."""
+
+import json
+from types import ModuleType
+from typing import Any
+
+import nbformat
+import pytest
+from executed import FOLDER, NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_pair_agrees_and_has_no_outputs(pair: ModuleType, name: str) -> None:
+    kept = json.loads((FOLDER / f"{name}.ipynb").read_text())
+    written = json.loads(nbformat.writes(pair.paired(name)))
+    assert kept == written, "run: python notebooks/pair.py"
+
+
+def test_the_tour(execute: Any) -> None:
+    tour = execute("1_tour")
+    assert tour.complaints == ""
+    live, result, verdict = tour.outputs("text/html")
+    assert "verified" in live
+    assert "3 steps" in live
+    assert "SUCCEEDED" in result
+    assert "unmeasured" in result
+    assert "PASSED" in verdict
+    assert "x must be torch.float32, not torch.float16" in tour.printed
+    difference = tour.printed.split("largest difference from PyTorch: ")[1].split()[0]
+    assert float(difference) < 1e-6
+
+
+def test_the_anatomy(execute: Any) -> None:
+    anatomy = execute("2_anatomy")
+    assert anatomy.complaints == ""
+    texts = anatomy.outputs("text/plain")
+    assert any("the profile edge opens" in text for text in texts)
+    assert any("grid: one-tile-per-block → grid-stride" in text for text in texts)
+    assert any(text.startswith("the same structure") for text in texts)
+    assert any(text.startswith("WRONG_VALUES") for text in texts)
+    assert any("this very source was tried in step 1" in text for text in texts)
+    assert "after step 3: closed" in anatomy.printed
+    assert "after step 4: open" in anatomy.printed
+    assert "| 1 | structural | a grid-stride loop |" in anatomy.printed
+
+
+def test_by_hand(execute: Any) -> None:
+    by_hand = execute("4_by_hand")
+    assert by_hand.complaints == ""
+    assert "Your reply could not be used" in by_hand.printed
+    assert "SUCCEEDED the same kernel: True" in by_hand.printed
+    assert any("WAITING" in page and "resume_run" in page for page in by_hand.outputs("text/html"))
