@@ -11,17 +11,22 @@ if TYPE_CHECKING:
     from cutegen.graphs.resuming import resume_run, stream_resumed
     from cutegen.graphs.running import arun_graph, run_graph, stream_graph
     from cutegen.graphs.settings import Budget
+    from cutegen.graphs.suite_running import resume_suite, run_suite
     from cutegen.result import RunResult, RunStatus
     from cutegen.spec import KernelSpec
+    from cutegen.suite import SuiteResult
 
 __all__ = [
     "Budget",
     "KernelSpec",
     "RunResult",
     "RunStatus",
+    "SuiteResult",
     "arun_graph",
     "resume_run",
+    "resume_suite",
     "run_graph",
+    "run_suite",
     "stream_graph",
     "stream_resumed",
 ]
@@ -31,9 +36,12 @@ _HOMES = {
     "KernelSpec": "spec",
     "RunResult": "result",
     "RunStatus": "result",
+    "SuiteResult": "suite",
     "arun_graph": "graphs.running",
     "resume_run": "graphs.resuming",
+    "resume_suite": "graphs.suite_running",
     "run_graph": "graphs.running",
+    "run_suite": "graphs.suite_running",
     "stream_graph": "graphs.running",
     "stream_resumed": "graphs.resuming",
 }

@@ -198,6 +198,11 @@ class Context:
         )
 
     @property
+    def named_models(self) -> frozenset[str]:
+        """The models that are to be found by their names."""
+        return frozenset({self.model, *self.models.values()})
+
+    @property
     def renewed(self) -> Settings | None:
         """Settings that replace the run's own; a caller that takes up a run may bring them."""
         return None

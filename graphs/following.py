@@ -22,7 +22,7 @@ Compiled = CompiledStateGraph[State, Context, RunInput, State]
 
 CHECKPOINTS = "checkpoints.sqlite"
 _LOCK = "run.lock"
-_SUPERSTEPS = 100_000  # the run's own budget ends it long before
+SUPERSTEPS = 100_000  # the run's own budget ends it long before
 
 
 def drain(
@@ -47,6 +47,21 @@ def open_run(folder: Path) -> Iterator[tuple[Compiled, RunnableConfig]]:
     Raises:
         RunBusyError: Somebody else is.
     """
+    with locked(folder), SqliteSaver.from_conn_string(str(folder / CHECKPOINTS)) as saver:
+        graph = build_graph().compile(name=NAME, checkpointer=saver)
+        yield (
+            graph,
+            {"configurable": {"thread_id": folder.name}, "recursion_limit": SUPERSTEPS},
+        )
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else at work in the folder of a run or a suite, which is made when needed.
+
+    Raises:
+        RunBusyError: Somebody else is.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / _LOCK)
     try:
@@ -56,12 +71,7 @@ def open_run(folder: Path) -> Iterator[tuple[Compiled, RunnableConfig]]:
             f"another process is at work on {folder}: wait for it, or choose another run id"
         ) from None
     try:
-        with SqliteSaver.from_conn_string(str(folder / CHECKPOINTS)) as saver:
-            graph = build_graph().compile(name=NAME, checkpointer=saver)
-            yield (
-                graph,
-                {"configurable": {"thread_id": folder.name}, "recursion_limit": _SUPERSTEPS},
-            )
+        yield
     finally:
         lock.release()
 

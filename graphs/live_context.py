@@ -19,6 +19,11 @@ class LiveContext(Context):
     new_settings: Settings | None = None
 
     @property
+    def named_models(self) -> frozenset[str]:
+        """Those of agents, and the common one if it is no object."""
+        return super().named_models if self.live_chat is None else frozenset(self.models.values())
+
+    @property
     def renewed(self) -> Settings | None:
         """The settings that the caller brings."""
         return self.new_settings

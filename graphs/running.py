@@ -12,6 +12,7 @@ from cutegen.agents.ask import Chat
 from cutegen.agents.models.resolve import DEFAULT_MODEL, resolve_model
 from cutegen.events import Event
 from cutegen.execution.protocol import Executor
+from cutegen.graphs.context import Context
 from cutegen.graphs.following import drain, follow, open_run, resumed
 from cutegen.graphs.live_context import LiveContext, name_of
 from cutegen.graphs.recording import recorded
@@ -137,12 +138,22 @@ def stream_graph(
     )
     if not isinstance(spec, KernelSpec):
         spec = KernelSpec.from_kernelbench(spec, seed=seed)
+    return (yield from stream_context(spec, context, run_id, record=record))
+
+
+def stream_context(
+    spec: KernelSpec,
+    context: Context,
+    run_id: str | None = None,
+    *,
+    record: str | Path | None = None,
+) -> Generator[Event, None, RunResult]:
+    """``stream_graph`` with the choices in a context."""
     run_id = run_id or new_run_id(spec.name)
-    folder = Path(runs_dir) / run_id
+    folder = Path(context.runs_dir) / run_id
     if not folder.exists():  # what cannot be used is said before anything is made
         settle(spec, context)
-        names = {*context.models.values(), *([context.model] if context.live_chat is None else [])}
-        for name in sorted(names):
+        for name in sorted(context.named_models):
             resolve_model(name, folder)
     with open_run(folder) as (graph, config), recorded(folder, record):
         state = start_run(context, run_id, spec=spec)

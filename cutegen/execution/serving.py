@@ -20,9 +20,7 @@ Message = dict[str, Any]
 
 def confine(settings: Message) -> None:
     """Die with the parent, dump no core, fill no disk, spin no longer than allowed."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if settings["parent"] not in (os.getppid(), 0):  # 0: a tool stands between
-        sys.exit(1)  # the parent died before the line above
+    die_with(settings["parent"])
     for name, limit in settings["limits"].items():
         kind = getattr(resource, name)
         _, hard = resource.getrlimit(kind)
@@ -30,6 +28,17 @@ def confine(settings: Message) -> None:
         resource.setrlimit(kind, (ceiling, ceiling))
     # Python ignores it, and then a candidate that floods a file goes on for ever in vain.
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+
+
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when the thread that started it ends.
+
+    Args:
+        parent: Its process id; 0 if a tool stands between.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if parent not in (os.getppid(), 0):
+        sys.exit(1)  # the parent died before the line above
 
 
 def serve(
