@@ -102,7 +102,7 @@ class WorkerSession:
         return ("fifo", "reverse", "random") if self.emulated else ("hardware",)
 
     @property
-    def launches(self) -> int:
+    def runs_made(self) -> int:
         """Runs since the candidate was loaded."""
         return self._launches
 

@@ -69,7 +69,7 @@ class Session(Protocol):
         """What is worth noting in the verdict."""
 
     @property
-    def launches(self) -> int:
+    def runs_made(self) -> int:
         """Runs since the candidate was loaded."""
 
     def runs_timed_case(self, case: Case) -> bool:

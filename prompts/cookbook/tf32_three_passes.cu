@@ -1,5 +1,6 @@
 // IDEA: fp32 accuracy from the tensor cores: x = big + small, both TF32, and big*big + big*small +
-//       small*big in fp32 accumulators. One TF32 pass alone is wrong by 2^-11 and is refused.
+//       small*big in fp32 accumulators. One TF32 pass alone is wrong by 2^-11 and is refused. Tensor
+//       cores cut sums off towards zero, so a tile of K has sums of its own: the threads add them.
 // FOR: matmul
 // ARCH: sm_80
 // INTENT: fp32, tf32, three passes, tensor cores, split, accuracy
@@ -74,6 +75,7 @@ __global__ void __launch_bounds__(kThreads)
   Tensor fA = thread.partition_A(sA);
   Tensor fB = thread.partition_B(sB);
   Tensor acc = partition_fragment_C(mma, make_shape(Int<kM>{}, Int<kN>{}));
+  Tensor part = make_fragment_like(acc);  // sums over one tile of K: short, so little is cut off
   clear(acc);
   for (int t = 0; t < (k + kK - 1) / kK; ++t) {
     __syncthreads();  // nobody still reads the last tile
@@ -84,9 +86,12 @@ __global__ void __launch_bounds__(kThreads)
     copy(fB, valuesB);
     split(valuesA, bigA, smallA);
     split(valuesB, bigB, smallB);
-    gemm(mma, acc, smallA, bigB, acc);  // the small terms first: they lose least
-    gemm(mma, acc, bigA, smallB, acc);
-    gemm(mma, acc, bigA, bigB, acc);
+    clear(part);
+    gemm(mma, part, smallA, bigB, part);  // the small terms first: they lose least
+    gemm(mma, part, bigA, smallB, part);
+    gemm(mma, part, bigA, bigB, part);
+    CUTE_UNROLL
+    for (int i = 0; i < size(acc); ++i) acc(i) += part(i);  // rounded to nearest
   }
 
   auto tile_c = make_shape(Int<kM>{}, Int<kN>{});

@@ -37,7 +37,7 @@ def depends_on_calls(session: Session, case: Case, inputs: Mapping[str, Tensor])
 
     There are as many of them as calls led to the difference: a kernel may count.
     """
-    calls_made = min(max(_FEWEST_CALLS, session.launches), _MOST_CALLS)
+    calls_made = min(max(_FEWEST_CALLS, session.runs_made), _MOST_CALLS)
     histories: list[list[Outputs]] = []
     for _ in range(_HISTORIES):
         session.restart()
