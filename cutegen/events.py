@@ -173,7 +173,7 @@ class PredicateChanged(Frozen):
 
 
 class Profiled(Frozen):
-    """What the profiler says of the best kernel."""
+    """What the profiler says of the best kernel; ``profile`` is the id of all it says."""
 
     event: Literal["profiled"] = "profiled"
     at: float = 0.0
@@ -181,6 +181,7 @@ class Profiled(Frozen):
     source: str
     bottleneck: str
     evidence: str
+    profile: str = ""
 
 
 class Finished(Frozen):

@@ -29,7 +29,8 @@ class Step(Frozen):
     """What was tried, by whom, and what came of it.
 
     ``time_us`` and ``speedup`` are None for an unmeasured step; ``reason`` then says why.
-    ``roofline_fraction`` is the share of the limit reached, between 0 and 1.
+    ``roofline_fraction`` is the share of the limit reached, between 0 and 1. ``verdict`` and
+    ``measurement`` are the ids of those artefacts in the run's store; empty where there is none.
     """
 
     index: int
@@ -46,3 +47,5 @@ class Step(Frozen):
     speedup: float | None = None
     roofline_fraction: float | None = None
     expected: str = ""
+    verdict: str = ""
+    measurement: str = ""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from cutegen.frozen import Frozen
 from cutegen.history import Step
-from cutegen.measurement.timing import Timing
+from cutegen.measurement.timing import Roofline, Timing
 from cutegen.shown import Shown
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
@@ -39,7 +39,8 @@ class BestKernel(Shown):
     """The best verified kernel of a run. It can be called like the reference's ``forward``.
 
     ``speedup`` is PyTorch eager's median time over the kernel's; None with
-    ``speedup_reason`` where nothing was measured.
+    ``speedup_reason`` where nothing was measured. ``baselines`` are PyTorch's timings of the
+    session that ``timing`` comes from.
     """
 
     id: str
@@ -48,6 +49,8 @@ class BestKernel(Shown):
     speedup: float | None = None
     speedup_reason: str = ""
     timing: Timing | None = None
+    baselines: dict[str, Timing] = {}
+    roofline: Roofline | None = None
     roofline_fraction: float | None = None
     executor: Literal["cuda", "emulated"]
 

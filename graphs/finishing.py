@@ -10,6 +10,7 @@ from cutegen.events import Finished
 from cutegen.execution.protocol import MeasurementJob
 from cutegen.graphs.state import Attempt, State
 from cutegen.graphs.workshop import Workshop
+from cutegen.measurement.environment import git_commit
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.result import BEST_FILE, RESULT_FILE, BestKernel, RunResult, RunStatus
 from cutegen.store import write_atomically
@@ -85,6 +86,8 @@ def _best_kernel(shop: Workshop, best: Attempt, measurement: Measurement) -> Bes
         speedup=measurement.speedup,
         speedup_reason=measurement.reason if measurement.speedup is None else "",
         timing=measurement.candidate,
+        baselines=measurement.baselines,
+        roofline=measurement.roofline,
         roofline_fraction=measurement.roofline.fraction if measurement.roofline else None,
         executor=cast("Literal['cuda', 'emulated']", shop.settings.executor),
     )
@@ -99,6 +102,7 @@ def _environment(
         "torch": str(torch.__version__),
         "arch": shop.settings.arch,
         "seed": shop.settings.seed,
+        "commit": git_commit(),
     }
     if best:
         facts |= shop.static_build(shop.source(best)).versions

@@ -147,15 +147,17 @@ def profile(state: State, shop: Workshop) -> State:
     open_predicate(shop.history[state.get("counted_from", 0) :], shop.settings.policy)
     best = _best(state)
     found = shop.profile(shop.source(best), shop.measurement(best))
+    kept = shop.folder.store.put_model(found)
     shop.emit(
         Profiled(
             candidate=best["id"],
             source=found.source,
             bottleneck=found.bottleneck,
             evidence=found.evidence,
+            profile=kept,
         )
     )
-    return {"profile": shop.folder.store.put_model(found)}
+    return {"profile": kept}
 
 
 def profile_tuner(state: State, shop: Workshop) -> State:

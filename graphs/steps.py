@@ -49,6 +49,8 @@ def step_of(attempt: Attempt, decision: Decision, reason: str) -> Step:
         status=Status(attempt["status"]) if attempt["status"] else None,
         decision=decision,
         reason=f"{reason}; {note}" if note else reason,
+        verdict=attempt["verdict"],
+        measurement=attempt["measurement"],
     )
 
 

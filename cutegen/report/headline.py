@@ -1,0 +1,113 @@
+"""The first thing a reader sees: how much faster, how surely, or why nobody knows."""
+
+from typing import Literal
+
+from cutegen.frozen import Frozen
+from cutegen.history import Decision
+from cutegen.measurement.comparison import is_faster
+from cutegen.measurement.timing import Timing
+from cutegen.report.axes import digits, microseconds, seconds
+from cutegen.report.dossier import Dossier
+from cutegen.result import BestKernel
+
+Stat = tuple[str, str, str]  # label, value, note
+
+
+class Headline(Frozen):
+    """One number or phrase, what it means, and how sure it is.
+
+    ``action`` is a command that would tell more; ``tone`` chooses the colour.
+    """
+
+    number: str
+    short: str
+    meaning: str
+    spread: str = ""
+    action: str = ""
+    tone: Literal["good", "warn", "bad", "open"]
+
+
+def headline_of(dossier: Dossier) -> Headline:
+    """What the run came to."""
+    result = dossier.result
+    best = result.best if result else None
+    if best is None:
+        return Headline(
+            number="No kernel yet" if result is None else "No kernel",
+            short="no kernel",
+            meaning="no candidate has been verified" if result is None else "nothing was verified",
+            action=f"cutegen resume {dossier.run_id}" if result is None else "",
+            tone="open" if result is None else "bad",
+        )
+    if best.speedup is None:
+        return _unmeasured(dossier, best)
+    faster = best.speedup >= 1
+    return Headline(
+        number=times(best.speedup),
+        short=f"{times(best.speedup)} over eager",
+        meaning=f"{'as fast as' if faster else 'the speed of'} PyTorch eager",
+        spread=_spread(best),
+        tone="good" if faster else "warn",
+    )
+
+
+def stats_of(dossier: Dossier) -> tuple[Stat, ...]:
+    """The figures beside the headline."""
+    result, steps = dossier.result, dossier.steps
+    best = result.best if result else None
+    found: list[Stat] = []
+    if best is not None and best.timing is not None:
+        spread = f"p20-p80 {_range(best.timing)}"
+        found.append(("time of a call", microseconds(best.timing.median_us), spread))
+    for name, timing in (best.baselines if best else {}).items():
+        if name != "eager" and best is not None and best.timing is not None:
+            ratio = timing.median_us / best.timing.median_us
+            found.append((f"over torch.{name}", times(ratio), _interval(best.timing, timing)))
+    if best is not None and best.roofline_fraction is not None:
+        bound = f"bound by {best.roofline.bound}" if best.roofline else ""
+        found.append(("of the roofline", f"{best.roofline_fraction:.0%}", bound))
+    accepted = sum(step.decision is Decision.ACCEPTED for step in steps)
+    found.append(("steps", str(len(steps)), f"{accepted} accepted"))
+    if result is not None:
+        cost = "price unknown" if result.cost_usd is None else f"{result.cost_usd:.2f} $"
+        tokens = f"{result.tokens:,} tokens, {cost}" if result.tokens else "no tokens"
+        found.append(("model calls", str(result.model_calls), tokens))
+        found.append(("wall time", seconds(result.seconds), ""))
+    return tuple(found)
+
+
+def times(factor: float) -> str:
+    """A factor as people say it: 2.42×."""  # noqa: RUF002 - a times sign
+    return f"{digits(factor, 3)}×"  # noqa: RUF001 - the same
+
+
+def _unmeasured(dossier: Dossier, best: BestKernel) -> Headline:
+    reason, _, command = best.speedup_reason.partition("`")
+    reason = reason.rstrip(": ").removesuffix("measure on a GPU with").rstrip(": ")
+    action = command.partition("`")[0].replace("RUN", dossier.run_id)
+    return Headline(
+        number="Unmeasured",
+        short="verified, unmeasured",
+        meaning="A verified kernel whose speed nobody knows yet",
+        spread=f"Why: {reason}." if reason else "",
+        action=action,
+        tone="open",
+    )
+
+
+def _spread(best: BestKernel) -> str:
+    eager = best.baselines.get("eager")
+    if best.timing is None:
+        return ""
+    if eager is None:
+        return f"median {microseconds(best.timing.median_us)}, p20-p80 {_range(best.timing)}"
+    return f"{_interval(best.timing, eager)}, over {len(best.timing.samples_us)} samples each"
+
+
+def _interval(timing: Timing, baseline: Timing) -> str:
+    compared = is_faster(timing, baseline)
+    return f"95 % interval {compared.low:.3f} to {compared.high:.3f}"
+
+
+def _range(timing: Timing) -> str:
+    return f"{microseconds(timing.p20_us)} to {microseconds(timing.p80_us)}"
