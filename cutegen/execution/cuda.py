@@ -175,7 +175,7 @@ class CudaExecutor:
                 return measurement
             left = {n: t.clone() for n, t in candidate.read_outputs(job.spec.timed).items()}
             torch.cuda.synchronize(device)
-            launches = candidate.launches()  # after the outputs were read: it makes the call again
+            launches = candidate.trace()  # after the outputs were read: it makes the call again
         environment = {**measurement.environment, "launches": launches.model_dump(mode="json")}
         measurement = measurement.model_copy(update={"environment": environment})
         assert measurement.candidate is not None

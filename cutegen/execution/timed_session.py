@@ -74,7 +74,7 @@ class TimedSession(WorkerSession):
             raise SampleFailedError(failure.summary)
         return CallFigures.model_validate({name: reply[name] for name in CallFigures.model_fields})
 
-    def launches(self) -> Launches:
+    def trace(self) -> Launches:
         """What one call of the last launch puts on the stream. It is made again for that.
 
         Raises:
