@@ -1,7 +1,8 @@
-"""One launch of a candidate with every tensor in an allocation of its own, for compute-sanitizer.
+"""A launch of a candidate with every tensor in an allocation of its own, for a tool that watches.
 
-It runs under the tool, in a process of its own, imports the standard library only, and looks at
-no result. Its argument is the path of a JSON file that ``sanitizers.py`` writes.
+It runs under compute-sanitizer or Nsight Compute, in a process of its own, imports the standard
+library only, and looks at no result. Its argument is the path of a JSON file that ``bare_job.py``
+writes.
 """
 
 import ctypes
@@ -14,7 +15,11 @@ from cutegen.execution.serving import confine
 
 
 def main(argument: str) -> None:
-    """Copy the inputs, launch once and wait; the exit status is 3 when the launch fails."""
+    """Copy the inputs, launch and wait; the exit status is 3 when a launch fails.
+
+    With ``warm_ups`` in the job so many calls come first, and a profiler that does not begin at
+    the start sees the one after them alone.
+    """
     path = Path(argument)
     job = json.loads(path.read_text(encoding="utf-8"))
     confine(job)
@@ -28,8 +33,7 @@ def main(argument: str) -> None:
         address = runtime.allocate(max(tensor["nbytes"], 1))
         if tensor["file"] and tensor["nbytes"]:
             data = (path.parent / tensor["file"]).read_bytes()
-            host = ctypes.create_string_buffer(data, len(data))
-            runtime.copy(address, ctypes.addressof(host), len(data))
+            _fill(runtime, address, data, tensor["nbytes"])
         put(tensor["offset"], address)
     put(job["stream"], runtime.stream())
     library = ctypes.CDLL(job["library"])
@@ -41,9 +45,32 @@ def main(argument: str) -> None:
             put(job["workspace"], runtime.allocate(nbytes))
             put(job["workspace_bytes"], nbytes)
     arguments = ctypes.create_string_buffer(bytes(packed), len(packed))
-    code = int(library.cutegen_launch(arguments))
-    runtime.synchronize()
-    sys.exit(3 if code else 0)
+
+    def launch() -> None:
+        code = int(library.cutegen_launch(arguments))
+        runtime.synchronize()
+        if code:
+            sys.exit(3)
+
+    if "warm_ups" not in job:
+        launch()
+        return
+    for _ in range(job["warm_ups"]):
+        launch()
+    runtime.call("cudaProfilerStart")
+    launch()
+    runtime.call("cudaProfilerStop")
+
+
+def _fill(runtime: CudaRuntime, address: int, data: bytes, nbytes: int) -> None:
+    """Put ``data`` at ``address``, over and over until ``nbytes`` are full."""
+    host = ctypes.create_string_buffer(data, len(data))
+    runtime.copy(address, ctypes.addressof(host), len(data))
+    filled = len(data)
+    while filled < nbytes:
+        more = min(filled, nbytes - filled)
+        runtime.copy(address + filled, address, more)
+        filled += more
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 """compute-sanitizer's four tools on one small case, side by side."""
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,22 +12,16 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-import cutegen
+from cutegen.execution.bare_job import bare_command, write_job
 from cutegen.execution.process import worker_environment
 from cutegen.execution.sanitizer_log import SanitizerFinding, parse_sanitizer, refusal_of_tool
 from cutegen.frozen import Frozen
-from cutegen.kernel import args_structure, fill_args
 from cutegen.spec import Case, KernelSpec
-from cutegen.verification.poison import raw
 
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 _OPTIONS = {"memcheck": ("--report-api-errors", "no")}
 _MOST_RECORDS = 20
 _LOG_LIMIT = 256 << 10
-_BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[2]); "
-    "from cutegen.execution.bare_launch import main; main(sys.argv[1])"
-)
 
 
 class SanitizerReport(Frozen):
@@ -74,7 +66,7 @@ def sanitize(
     """
     began = time.monotonic()
     with TemporaryDirectory(prefix="cutegen-sanitizer-") as folder:
-        job = _write_job(
+        job = write_job(
             Path(folder),
             spec,
             case,
@@ -104,43 +96,8 @@ def sanitize(
     )
 
 
-def _write_job(
-    folder: Path,
-    spec: KernelSpec,
-    case: Case,
-    inputs: Mapping[str, Tensor],
-    places: Mapping[str, str | int],
-) -> Path:
-    """Write the files that ``bare_launch.py`` reads; returns the path of the JSON."""
-    structure = args_structure(spec)
-    offset = {name: getattr(structure, name).offset for name, *_ in structure._fields_}
-    tensors: list[dict[str, object]] = []
-    for tensor in case.tensors:
-        file = "" if tensor.role == "output" else f"{len(tensors)}.bin"
-        if file:
-            (folder / file).write_bytes(raw(inputs[tensor.name].cpu()).numpy().tobytes())
-        tensors.append({"offset": offset[tensor.name], "nbytes": tensor.nbytes, "file": file})
-    pointers = {tensor.name: 0 for tensor in case.tensors}
-    path = folder / "job.json"
-    path.write_text(
-        json.dumps(
-            {
-                "arguments": bytes(fill_args(spec, case, pointers)).hex(),
-                "tensors": tensors,
-                **places,
-                "parent": 0,
-                "limits": {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 64 << 20},
-                **{name: offset[name] for name in ("stream", "workspace", "workspace_bytes")},
-            }
-        ),
-        encoding="utf-8",
-    )
-    return path
-
-
 def _start(sanitizer: Path, tool: str, folder: Path, job: Path) -> _Running:
     log = folder / f"{tool}.log"
-    root = str(Path(cutegen.__file__).resolve().parents[1])
     command = [
         str(sanitizer),
         "--tool",
@@ -150,7 +107,7 @@ def _start(sanitizer: Path, tool: str, folder: Path, job: Path) -> _Running:
         str(log),
         "--print-limit",
         str(_MOST_RECORDS),
-        *(sys.executable, "-I", "-S", "-c", _BOOT, str(job), root),
+        *bare_command(job),
     ]
     process = subprocess.Popen(
         command,

@@ -130,6 +130,36 @@ def find_sanitizer(sanitizer: Path | str | None = None) -> Tool:
     )
 
 
+def find_ncu(ncu: Path | str | None = None) -> Tool:
+    """Find Nsight Compute: the argument, ``CUDA_HOME``, PATH, then its own folders.
+
+    Raises:
+        ToolNotFoundError: There is none, or it does not run.
+    """
+    for path, found_by in _ncu_places(ncu):
+        if path.is_file():
+            return Tool(
+                path=path, version=_version(path, r"Version (\d[\d.]+\d)"), found_by=found_by
+            )
+    raise ToolNotFoundError(
+        "Nsight Compute (ncu) was not found: install it from NVIDIA, or set CUDA_HOME to a CUDA "
+        "toolkit that holds it; without it profiles rest on what the compiler says and on the time"
+    )
+
+
+def _ncu_places(ncu: Path | str | None) -> Iterator[tuple[Path, str]]:
+    if ncu is not None:
+        yield Path(ncu), "argument"
+    if home := os.environ.get("CUDA_HOME"):
+        yield Path(home) / "bin" / "ncu", "CUDA_HOME"
+    if on_path := shutil.which("ncu"):
+        yield Path(on_path), "PATH"
+    if nvcc := shutil.which("nvcc"):
+        yield Path(nvcc).resolve().parent / "ncu", "beside nvcc"
+    for folder in sorted(Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True):
+        yield folder, "its folder"
+
+
 def _sanitizer_places(sanitizer: Path | str | None) -> Iterator[tuple[Path, str]]:
     name = "compute-sanitizer"
     if sanitizer is not None:
@@ -195,7 +225,7 @@ def _version(path: Path, pattern: str) -> str:
     found = re.search(pattern, answer.stdout)
     if answer.returncode or found is None:
         said = (answer.stdout + answer.stderr).strip()[:200]
-        raise ToolNotFoundError(f"{path} is not the compiler it should be: it says {said!r}")
+        raise ToolNotFoundError(f"{path} is not the tool it should be: it says {said!r}")
     return found.group(1)
 
 

@@ -1,0 +1,1 @@
+"""Hardware counters of one call, read by NVIDIA Nsight Compute."""
