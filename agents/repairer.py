@@ -1,9 +1,12 @@
-"""The repairer: mends a candidate by small anchored edits, and keeps its structure."""
+"""The repairer: mends a candidate and keeps its structure, by small anchored edits.
+
+For an ablation it sends whole files instead, which no budget of lines bounds.
+"""
 
 from cutegen.agents.ask import Answer, Chat, ask
 from cutegen.agents.reply import OutOfIdeas, ReplyError
 from cutegen.agents.request import RepairRequest
-from cutegen.agents.revision import Revision, parse_revision
+from cutegen.agents.revision import Revision, parse_revision, parse_rewrite
 from cutegen.agents.structure_guard import lowered_structure
 
 DEFAULT_BUDGET = 60
@@ -27,10 +30,11 @@ def repair(
     """
 
     def parse(text: str) -> Revision | OutOfIdeas:
-        revision = parse_revision(text, request.source)
+        read = parse_rewrite if request.rewrite else parse_revision
+        revision = read(text, request.source)
         if isinstance(revision, OutOfIdeas):
             return revision
-        if revision.changed_lines > budget:
+        if not request.rewrite and revision.changed_lines > budget:
             raise ReplyError(
                 f"the repair changes {revision.changed_lines} lines, and at most {budget} are "
                 "allowed: change only what the diagnosis calls for"

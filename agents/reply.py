@@ -128,8 +128,8 @@ def parse_patch(text: str) -> Patch | OutOfIdeas:
     text = _clean(text)
     edits = tuple(Edit(search=search, replace=replace) for search, replace in _EDIT.findall(text))
     if not edits:
-        if (reason := _field(text, "OUT_OF_IDEAS")) is not None:
-            return OutOfIdeas(reason=reason or "not said")
+        if (refusal := parse_refusal(text)) is not None:
+            return refusal
         raise ReplyError(_why_no_edits(text))
     if len(edits) != len(_EDIT_BEGINS.findall(text)):
         raise ReplyError(
@@ -150,10 +150,16 @@ def parse_diagnosis(text: str) -> Diagnosis | OutOfIdeas:
     text = _clean(text)
     parts = _CAUSE.split(text)
     if len(parts) == 1:
-        if (reason := _field(text, "OUT_OF_IDEAS")) is not None:
-            return OutOfIdeas(reason=reason or "not said")
+        if (refusal := parse_refusal(text)) is not None:
+            return refusal
         raise ReplyError("the reply names no cause; write at least one line `CAUSE: …`")
     return Diagnosis(causes=tuple(_cause(part) for part in parts[1:]))
+
+
+def parse_refusal(text: str) -> OutOfIdeas | None:
+    """Whether an agent says that it has nothing to propose."""
+    reason = _field(text, "OUT_OF_IDEAS")
+    return None if reason is None else OutOfIdeas(reason=reason or "not said")
 
 
 def _cause(part: str) -> Cause:

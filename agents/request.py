@@ -41,7 +41,7 @@ class DiagnosisRequest(Frozen):
 
 
 class RepairRequest(Frozen):
-    """Mend a candidate by small anchored edits, keeping its structure."""
+    """Mend a candidate, keeping its structure: by small anchored edits, or in a whole file."""
 
     agent: Literal["repairer"] = "repairer"
     spec: KernelSpec
@@ -51,6 +51,7 @@ class RepairRequest(Frozen):
     verdict: Verdict
     causes: tuple[Cause, ...]
     history: tuple[Step, ...] = ()
+    rewrite: bool = False
 
 
 class StructuralRequest(Frozen):
@@ -66,7 +67,7 @@ class StructuralRequest(Frozen):
 
 
 class TuningRequest(Frozen):
-    """Propose a change of parameters, with the profile at hand."""
+    """Propose a change of parameters, with the profile at hand; None in a run without one."""
 
     agent: Literal["profile_tuner"] = "profile_tuner"
     spec: KernelSpec
@@ -74,7 +75,7 @@ class TuningRequest(Frozen):
     arch: str
     source: str
     fingerprint: Fingerprint
-    profile: Profile
+    profile: Profile | None
     history: tuple[Step, ...] = ()
 
 

@@ -1,7 +1,14 @@
 """A revision: a patch, and the source it makes of the one the agent was shown."""
 
-from cutegen.agents.reply import OutOfIdeas, parse_patch
-from cutegen.edits import Edit, apply_edits, edit_size
+from cutegen.agents.reply import (
+    OutOfIdeas,
+    ReplyError,
+    Unsupported,
+    parse_kernel,
+    parse_patch,
+    parse_refusal,
+)
+from cutegen.edits import Edit, apply_edits, derive_edits, edit_size
 from cutegen.frozen import Frozen
 
 
@@ -33,4 +40,29 @@ def parse_revision(text: str, source: str) -> Revision | OutOfIdeas:
         source=apply_edits(source, patch.edits),
         edits=patch.edits,
         changed_lines=edit_size(patch.edits),
+    )
+
+
+def parse_rewrite(text: str, source: str) -> Revision | OutOfIdeas:
+    """Read a reply that holds the whole changed file.
+
+    Raises:
+        ReplyError: It holds none.
+        EditRefusedError: The file is the same as before.
+    """
+    try:
+        kernel = parse_kernel(text)
+    except ReplyError:
+        if (refusal := parse_refusal(text)) is not None:
+            return refusal
+        raise
+    if isinstance(kernel, Unsupported):
+        return OutOfIdeas(reason=f"{kernel.operation}: {kernel.reason}")
+    edits = derive_edits(source, kernel.source)
+    return Revision(
+        intent=kernel.intent,
+        expected="",
+        source=kernel.source,
+        edits=edits,
+        changed_lines=edit_size(edits),
     )

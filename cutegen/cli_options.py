@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cutegen.math_mode import MathMode
+from cutegen.switches import Profiling, RepairForm, Start
 
 if TYPE_CHECKING:
     from cutegen.graphs.settings import Budget
@@ -43,6 +44,16 @@ Temperatures = Annotated[
 ]
 Tokens = Annotated[int | None, typer.Option("--tokens", help="Most tokens.", min=1)]
 Dollars = Annotated[float | None, typer.Option("--usd", help="Most US dollars.", min=0.000001)]
+ProfilingMode = Annotated[
+    Profiling,
+    typer.Option("--profiling", help="Ablation: when the tuner sees a profile, if ever."),
+]
+RepairMode = Annotated[
+    RepairForm, typer.Option("--repair", help="Ablation: repairs as edits, or as whole files.")
+]
+StartMode = Annotated[
+    Start, typer.Option("--start", help="Ablation: the kernel that each step starts from.")
+]
 Progress = Annotated[
     bool | None,
     typer.Option(

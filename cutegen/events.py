@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from cutegen.frozen import Frozen
 from cutegen.history import Decision, StepKind
+from cutegen.method import Method
 from cutegen.status import Status
 
 
@@ -28,6 +29,7 @@ class RunStarted(Frozen):
     model: str
     arch: str
     resumed: bool = False
+    method: Method = Method()
 
 
 class NodeStarted(Frozen):
@@ -172,6 +174,14 @@ class PredicateChanged(Frozen):
     why: str
 
 
+class PredicateHeld(Frozen):
+    """The profiling edge stays closed: the next step is another structural one."""
+
+    event: Literal["predicate-held"] = "predicate-held"
+    at: float = 0.0
+    why: str
+
+
 class Profiled(Frozen):
     """What the profiler says of the best kernel; ``profile`` is the id of all it says."""
 
@@ -211,6 +221,7 @@ Event = (
     | Measured
     | Selected
     | PredicateChanged
+    | PredicateHeld
     | Profiled
     | Finished
 )

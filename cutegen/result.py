@@ -11,6 +11,7 @@ from torch import Tensor
 from cutegen.frozen import Frozen
 from cutegen.history import Step
 from cutegen.measurement.timing import Roofline, Timing
+from cutegen.method import Method
 from cutegen.shown import Shown
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
@@ -113,6 +114,7 @@ class RunResult(Shown):
     reason: str = ""
     executor: str
     model: str
+    method: Method = Method()
     seconds: float = 0.0
     model_calls: int = 0
     tokens: int = 0

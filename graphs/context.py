@@ -19,7 +19,9 @@ from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import Executor
 from cutegen.graphs.settings import Budget, Settings, StabilityPolicy
 from cutegen.math_mode import MathMode
+from cutegen.method import Method
 from cutegen.store import Ledger
+from cutegen.switches import Profiling, RepairForm, Start
 
 _BUDGET = Budget()
 _MODEL = {"pattern": r"^(playbook|human|openai:.+|replay:.+)$"}
@@ -170,6 +172,31 @@ class Context:
         default=None,
         metadata=_about("Epsilon", "Gain that counts, as a fraction; empty: by class.", ge=0, le=1),
     )
+
+    profiling: Profiling = field(
+        default="delayed",
+        metadata=_about(
+            "Profiling",
+            "delayed: once the structure is stable; immediate: from the first verified kernel; "
+            "never. For ablations.",
+        ),
+    )
+    repair: RepairForm = field(
+        default="patch",
+        metadata=_about("Repair", "patch: small edits; rewrite: the whole file. For ablations."),
+    )
+    start: Start = field(
+        default="best",
+        metadata=_about(
+            "Start",
+            "best or last: the verified kernel that each step starts from. For ablations.",
+        ),
+    )
+
+    @property
+    def method(self) -> Method:
+        """The switches that the fields spell out."""
+        return Method(profiling=self.profiling, repair=self.repair, start=self.start)
 
     def check(self) -> None:
         """Refuse values that the form would not let through.

@@ -192,13 +192,17 @@ def after_measure(state: State) -> Literal["select", Failure]:
     return "select" if _passed(state) else after_failure(state)
 
 
-def after_select(state: State) -> Literal["structural_optimizer", "profile", "finish"]:
-    """Structure first; profiling when the predicate holds; the end when nothing is left."""
+def after_select(
+    state: State,
+) -> Literal["structural_optimizer", "profile", "profile_tuner", "finish"]:
+    """Structure first; profiling when the edge is open; the end when nothing is left."""
     if _stopped(state) or not state.get("best") or not state.get("rounds_left"):
         return "finish"
-    if not state.get("stable"):
-        return "structural_optimizer"
-    return "profile" if state.get("tuning_left") else "finish"
+    if state.get("stable") and state.get("tuning_left"):
+        return "profile_tuner" if state.get("unprofiled") else "profile"
+    if state.get("stable") and not state.get("structure_left"):
+        return "finish"
+    return "structural_optimizer"
 
 
 def after_optimizer(state: State) -> Literal["compile", "select", "finish"]:

@@ -33,6 +33,7 @@ def finish(state: State, shop: Workshop) -> State:
         reason=reason,
         executor=shop.settings.executor,
         model=shop.settings.model_names,
+        method=shop.settings.method,
         seconds=round(state.get("wall_s", 0.0), 3),
         model_calls=usage.calls,
         tokens=usage.tokens,

@@ -106,6 +106,7 @@ def select(state: State, shop: Workshop) -> State:
     return {
         "candidate": None,
         "best": candidate if accepted else best,
+        "last": candidate,
         "steps": record(shop, state, step, candidate if accepted else best),
     }
 

@@ -109,6 +109,7 @@ def run_started(shop: Workshop, *, resumed: bool = False) -> RunStarted:
         model=shop.settings.model_names,
         arch=shop.settings.arch,
         resumed=resumed,
+        method=shop.settings.method,
     )
 
 

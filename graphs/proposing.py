@@ -93,6 +93,7 @@ def repair(state: State, shop: Workshop) -> State:
         verdict=shop.verdict(candidate),
         causes=diagnosis.causes,
         history=shop.history,
+        rewrite=shop.settings.method.repair == "rewrite",
     )
     value = ask_repairer(
         shop.chat(REPAIRER), request, allow_simplify=shop.settings.allow_simplify
@@ -127,9 +128,8 @@ def repair(state: State, shop: Workshop) -> State:
 
 
 def structural_optimizer(state: State, shop: Workshop) -> State:
-    """Ask for one change of the best kernel's design."""
-    best = _best(state)
-    source = shop.source(best)
+    """Ask for one change of a verified kernel's design."""
+    source = shop.source(_base(state, shop))
     request = StructuralRequest(
         spec=shop.spec,
         header=shop.header,
@@ -143,9 +143,9 @@ def structural_optimizer(state: State, shop: Workshop) -> State:
 
 
 def profile(state: State, shop: Workshop) -> State:
-    """Explain where the best kernel's time goes. Refuses while the predicate is false."""
-    open_predicate(shop.history[state.get("counted_from", 0) :], shop.settings.policy)
-    best = _best(state)
+    """Explain where a verified kernel's time goes. Refuses while the predicate is false."""
+    open_predicate(shop.history[state.get("counted_from", 0) :], shop.settings)
+    best = _base(state, shop)
     found = shop.profile(shop.source(best), shop.measurement(best))
     kept = shop.folder.store.put_model(found)
     shop.emit(
@@ -161,15 +161,15 @@ def profile(state: State, shop: Workshop) -> State:
 
 
 def profile_tuner(state: State, shop: Workshop) -> State:
-    """Ask for a change of parameters, with the profile at hand."""
-    source = shop.source(_best(state))
+    """Ask for a change of parameters, with the profile at hand where the run makes any."""
+    source = shop.source(_base(state, shop))
     request = TuningRequest(
         spec=shop.spec,
         header=shop.header,
         arch=shop.settings.arch,
         source=source,
         fingerprint=shop.design(source).fingerprint,
-        profile=shop.folder.store.get_model(state["profile"], Profile),
+        profile=_profile(state, shop),
         history=shop.history,
     )
     value = propose_tuning(shop.chat(PROFILE_TUNER), request).value
@@ -193,7 +193,7 @@ def _optimized(
             kind=kind,
             intent=value.intent,
             expected=value.expected,
-            parent=_best(state)["id"],
+            parent=_base(state, shop)["id"],
         )
     declined = isinstance(value, OutOfIdeas)
     return update | nothing_proposed(
@@ -206,8 +206,16 @@ def _optimized(
     )
 
 
-def _best(state: State) -> Attempt:
-    best = state.get("best")
+def _profile(state: State, shop: Workshop) -> Profile | None:
+    if shop.settings.method.profiling == "never":
+        return None
+    return shop.folder.store.get_model(state["profile"], Profile)
+
+
+def _base(state: State, shop: Workshop) -> Attempt:
+    """The verified kernel that the next step starts from."""
+    last = shop.settings.method.start == "last"
+    best = state.get("last") if last else state.get("best")
     if best is None:
         raise RuntimeError("the graph is wired wrongly: an optimizer runs before any kernel passed")
     return best

@@ -22,6 +22,7 @@ from cutegen.graphs.state import State
 from cutegen.graphs.waiting import finished_or_waiting
 from cutegen.result import SPEC_FILE, RunResult
 from cutegen.spec import KernelSpec
+from cutegen.switches import Profiling, RepairForm, Start
 
 
 def run_graph(
@@ -40,6 +41,9 @@ def run_graph(
     arch: str = "",
     nvcc_gate: bool = True,
     allow_simplify: bool = False,
+    profiling: Profiling = "delayed",
+    repair: RepairForm = "patch",
+    start: Start = "best",
     record: str | Path | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> RunResult:
@@ -62,6 +66,11 @@ def run_graph(
         arch: nvcc target, such as ``sm_90a``; the GPU's own if empty.
         nvcc_gate: On the emulator, also require nvcc, where it is found, to build the kernel.
         allow_simplify: A repair may lower the structure: fewer stages, scalar copies.
+        profiling: When the tuner sees a profile: ``delayed`` until the structure is stable,
+            ``immediate`` from the first verified kernel on, or ``never``. This and the next two
+            are for ablations.
+        repair: ``patch``, or ``rewrite``: a repairer sends the whole file.
+        start: ``best``, or ``last``: the verified kernel that each step starts from.
         record: Where to write the model's answers, for ``replay:FILE``; also when the run waits
             or is interrupted.
         on_event: Called with each event, in this thread.
@@ -88,6 +97,9 @@ def run_graph(
         arch=arch,
         nvcc_gate=nvcc_gate,
         allow_simplify=allow_simplify,
+        profiling=profiling,
+        repair=repair,
+        start=start,
         record=record,
     )
     return drain(events, on_event)
@@ -117,6 +129,9 @@ def stream_graph(
     arch: str = "",
     nvcc_gate: bool = True,
     allow_simplify: bool = False,
+    profiling: Profiling = "delayed",
+    repair: RepairForm = "patch",
+    start: Start = "best",
     record: str | Path | None = None,
 ) -> Generator[Event, None, RunResult]:
     """``run_graph`` as a generator of its events, whose return value is the result."""
@@ -131,6 +146,9 @@ def stream_graph(
         runs_dir=str(runs_dir),
         nvcc_gate=nvcc_gate,
         allow_simplify=allow_simplify,
+        profiling=profiling,
+        repair=repair,
+        start=start,
         live_chat=None if isinstance(model, str) else model,
         live_executor=None if isinstance(executor, str) else executor,
         **(budget or Budget()).model_dump(),

@@ -3,6 +3,7 @@
 from cutegen.agents.models.choice import ModelChoice
 from cutegen.agents.request import AGENTS
 from cutegen.frozen import Frozen
+from cutegen.method import Method
 
 
 class StabilityPolicy(Frozen):
@@ -45,6 +46,7 @@ class Settings(Frozen):
     nvcc_gate: bool = True  # emulated runs: nvcc, where it is found, must build the kernel too
     budget: Budget = Budget()
     policy: StabilityPolicy
+    method: Method = Method()
 
     def choice(self, agent: str) -> ModelChoice:
         """The model that an agent speaks to."""

@@ -1,10 +1,11 @@
-"""Where a run stands: what is left of its budget, and what the predicate says. In one place."""
+"""Where a run stands: what is left of its budget, and whether the profiling edge is open."""
 
 from collections.abc import Sequence
 
-from cutegen.events import PredicateChanged
-from cutegen.graphs.edges import ROUTERS, structure_is_stable, tuning_is_left
-from cutegen.graphs.settings import Budget, StabilityPolicy
+from cutegen.events import PredicateChanged, PredicateHeld
+from cutegen.graphs.edges import ROUTERS, tuning_is_left
+from cutegen.graphs.gate import gate
+from cutegen.graphs.settings import Budget, Settings
 from cutegen.graphs.state import Attempt, Node, State, Stop
 from cutegen.graphs.workshop import Workshop
 from cutegen.history import Step
@@ -22,12 +23,16 @@ def standing(node: Node, state: State, shop: Workshop) -> State:
     """
     budget = shop.settings.budget
     history = shop.history[state.get("counted_from", 0) :]
-    stability = structure_is_stable(history, shop.settings.policy)
-    if stability.stable != state.get("stable", False) and history:
-        shop.emit(PredicateChanged(stable=stability.stable, why=stability.why))
+    edge = gate(history, shop.settings)
+    if edge.open != state.get("stable", False) and history:
+        shop.emit(PredicateChanged(stable=edge.open, why=edge.why))
+    elif node == "select" and not edge.open:
+        shop.emit(PredicateHeld(why=edge.why))
     now: State = {
-        "stable": stability.stable,
-        "why": stability.why,
+        "stable": edge.open,
+        "why": edge.why,
+        "structure_left": edge.structure_left,
+        "unprofiled": shop.settings.method.profiling == "never",
         "tuning_left": tuning_is_left(history),
         "rounds_left": state.get("rounds", 0) < budget.steps,
         "repairs_left": _repairs_left(state.get("candidate"), budget),
@@ -42,19 +47,23 @@ def standing(node: Node, state: State, shop: Workshop) -> State:
     return now
 
 
-def open_predicate(history: Sequence[Step], policy: StabilityPolicy) -> str:
+def open_predicate(history: Sequence[Step], settings: Settings) -> str:
     """Why the profiling edge is open; for the node that must not trust the state.
 
     Raises:
-        RuntimeError: It is closed.
+        RuntimeError: It is closed, or the run is one without profiles.
     """
-    stability = structure_is_stable(history, policy)
-    if not stability.stable:
+    edge = gate(history, settings)
+    if settings.method.profiling == "never":
+        raise RuntimeError(
+            "the graph is wired wrongly: profiling was reached in a run without profiles"
+        )
+    if not edge.open:
         raise RuntimeError(
             f"the graph is wired wrongly: profiling was reached while the structure is not "
-            f"stable ({stability.why})"
+            f"stable ({edge.why})"
         )
-    return stability.why
+    return edge.why
 
 
 def _repairs_left(candidate: Attempt | None, budget: Budget) -> bool:

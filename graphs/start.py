@@ -63,6 +63,7 @@ def start_run(
         "settings": json.loads(settings),
         "candidate": None,
         "best": None,
+        "last": None,
         "steps": [],
         "stop": None,
     }
@@ -93,6 +94,7 @@ def settle(spec: KernelSpec, context: Context) -> Settings:
         nvcc_gate=context.nvcc_gate,
         budget=context.budget,
         policy=context.policy_over(POLICIES[spec.kernel_class]),
+        method=context.method,
     )
 
 

@@ -66,14 +66,17 @@ class State(RunInput, total=False):
     settings: dict[str, JsonValue]
     candidate: Attempt | None  # what is being worked on
     best: Attempt | None  # verified; never lost
+    last: Attempt | None  # the last one that was verified
     steps: list[str]  # artefacts: Step, in order
     counted_from: int  # the first step that the predicate reads
     rounds: int  # optimizer proposals so far
     syntheses: int
     repairs_left: bool  # of the budget, for the candidate at hand
     syntheses_left: bool
-    stable: bool  # the predicate's last answer
+    stable: bool  # whether the profiling edge is open
     why: str  # and its reason
+    structure_left: bool  # whether the structural optimizer has more to try
+    unprofiled: bool  # the tuner works without a profile
     tuning_left: bool
     rounds_left: bool
     profile: str  # artefact: Profile of the best

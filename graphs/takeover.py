@@ -38,6 +38,7 @@ def judge_lineage(
         "counted_from": len(state["steps"]),
         "candidate": None,
         "best": None,
+        "last": None,
         "stop": None,
         "status": "",
         "rounds": 0,

@@ -43,6 +43,7 @@ def finished_or_waiting(
         reason=f"the {question.agent} waits for a reply to {question.prompt_file}",
         executor=shop.settings.executor,
         model=shop.settings.model_names,
+        method=shop.settings.method,
         model_calls=usage.calls,
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,

@@ -17,6 +17,7 @@ from cutegen.events import (
     Measured,
     NothingProposed,
     PredicateChanged,
+    PredicateHeld,
     Profiled,
     Proposed,
     RunStarted,
@@ -68,9 +69,11 @@ def _line(event: Event) -> str:
 @_line.register
 def _(event: RunStarted) -> str:
     again = " (taken up again)" if event.resumed else ""
+    departures = f" · {event.method.departures}" if event.method.departures else ""
     return (
         f"[bold]{escape(event.spec)}[/] · {event.kernel_class} · {event.executor} · "
-        f"{escape(event.model)} · {event.arch}{again}\n[dim]{escape(event.run_dir)}[/]"
+        f"{escape(event.model)} · {event.arch}{departures}{again}\n"
+        f"[dim]{escape(event.run_dir)}[/]"
     )
 
 
@@ -134,6 +137,11 @@ def _(event: PredicateChanged) -> str:
 
 
 @_line.register
+def _(event: PredicateHeld) -> str:
+    return f"[dim]the profile edge is held: {escape(event.why)}[/]"
+
+
+@_line.register
 def _(event: Profiled) -> str:
     return f"  {event.source} profile: {event.bottleneck}; [dim]{escape(event.evidence)}[/]"
 
@@ -169,6 +177,8 @@ def show_result(console: Console, result: RunResult) -> None:
         table.add_row("answer", Text(f"cutegen resume {result.run_dir} --reply FILE"))
     table.add_row("run", Text(str(result.run_dir)))
     table.add_row("steps", str(len(result.steps)))
+    if result.method.departures:
+        table.add_row("ablation", result.method.departures)
     table.add_row("model", _spending(result))
     console.print(table)
 

@@ -76,6 +76,29 @@ def test_a_simplification_can_be_allowed(repair_request: RepairRequest, replay: 
     assert "float4" not in value.source
 
 
+def test_a_whole_file_where_the_run_asks_for_one(
+    repair_request: RepairRequest, replay: Replay
+) -> None:
+    request = repair_request.model_copy(update={"rewrite": True})
+    long = "  if (i < n) {\n" + "    __syncwarp();\n" * DEFAULT_BUDGET
+    source = request.source.replace("  if (i <= n) {\n", long)
+    whole = f"INTENT: mend the guard\n```cuda\n{source}```\n"
+    value = repair(replay("repairer", GOOD, whole), request).value  # edits are asked for again
+    assert isinstance(value, Revision)
+    assert (value.source, value.intent) == (source, "mend the guard")
+    assert value.changed_lines > DEFAULT_BUDGET
+    scalar = whole.replace("float4", "float")
+    lost = repair(replay("repairer", scalar, scalar), request).value
+    assert isinstance(lost, LostStep)
+    assert "copies falls" in lost.reason
+    same = f"```cuda\n{request.source}```\n"
+    unchanged = repair(replay("repairer", same, same), request).value
+    assert isinstance(unchanged, LostStep)
+    assert "change nothing" in unchanged.reason
+    none = repair(replay("repairer", "OUT_OF_IDEAS: it is lost\n"), request).value
+    assert none == OutOfIdeas(reason="it is lost")
+
+
 def test_the_budget_is_the_callers(repair_request: RepairRequest, replay: Replay) -> None:
     value = repair(replay("repairer", GOOD, GOOD), repair_request, budget=1).value
     assert isinstance(value, LostStep)

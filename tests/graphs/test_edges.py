@@ -19,7 +19,7 @@ from cutegen.graphs.edges import (
     tuning_is_left,
 )
 from cutegen.graphs.kernel_graph import build_graph, graph
-from cutegen.graphs.settings import StabilityPolicy
+from cutegen.graphs.settings import Settings, StabilityPolicy
 from cutegen.graphs.standing import open_predicate
 from cutegen.graphs.state import Attempt, Node, State
 from cutegen.history import Decision, Step, StepKind
@@ -27,6 +27,7 @@ from cutegen.spec import KernelClass
 from cutegen.structure import Fingerprint
 
 POLICY = StabilityPolicy(window=2, least_rounds=3, epsilon=0.02)
+SETTINGS = Settings(model="playbook", executor="emulated", arch="sm_90a", policy=POLICY)
 OPTIMIZERS = {"structural_optimizer", "profile_tuner"}
 
 
@@ -169,7 +170,7 @@ def test_tuning_ends_when_the_tuner_says_so_or_brings_nothing() -> None:
 
 def test_the_profile_node_trusts_nobody() -> None:
     with pytest.raises(RuntimeError, match="wired wrongly"):
-        open_predicate(numbered(FIRST), POLICY)
+        open_predicate(numbered(FIRST), SETTINGS)
 
 
 def attempt(status: str) -> Attempt:
@@ -197,7 +198,10 @@ def every_state() -> list[State]:
         "best": (None, attempt("PASSED")),
         "stop": (None, {"status": "STOPPED", "reason": "", "node": "verify"}),
     }
-    for flag in ("repairs_left", "syntheses_left", "rounds_left", "stable", "tuning_left"):
+    for flag in (
+        *("repairs_left", "syntheses_left", "rounds_left", "stable", "structure_left"),
+        *("tuning_left", "unprofiled"),
+    ):
         axes[flag] = (False, True)
     states: list[Any] = [
         dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
@@ -223,8 +227,9 @@ def test_every_router_in_every_state(node: Node) -> None:
             assert node == "select"
             assert state["best"]
             assert state["stable"]
+            assert not state["unprofiled"]
         if target == "profile_tuner":
-            assert node == "profile"
+            assert node == "profile" or (node == "select" and state["unprofiled"])
         if target == "measure":
             assert node == "verify"
             assert passed
@@ -241,7 +246,7 @@ def test_correctness_comes_before_optimization() -> None:
     into = {node: {source for source, target in edges if target == node} for node in get_args(Node)}
     assert into["structural_optimizer"] == {"select"}
     assert into["profile"] == {"select"}
-    assert into["profile_tuner"] == {"profile"}
+    assert into["profile_tuner"] == {"profile", "select"}  # the latter in runs without profiles
     assert into["measure"] == {"verify"}
     assert into["verify"] == {"compile"}
     assert {target for source, target in edges if source in OPTIMIZERS} == {

@@ -197,6 +197,7 @@ REQUESTS: dict[str, AgentRequest] = {
     "diagnostician_of_a_build": DIAGNOSIS.model_copy(update={"verdict": COMPILE_ERROR}),
     "repairer": REPAIR,
     "repairer_without_diagnosis": REPAIR.model_copy(update={"causes": ()}),
+    "repairer_that_rewrites": REPAIR.model_copy(update={"rewrite": True}),
     "structural_optimizer": STRUCTURE,
     **{
         f"structural_optimizer_of_a_{kind.value}_on_{arch}": STRUCTURE.model_copy(
@@ -213,6 +214,13 @@ REQUESTS: dict[str, AgentRequest] = {
         source=SOURCE,
         fingerprint=fingerprint(SOURCE),
         profile=PROFILE,
+        history=HISTORY,
+    ),
+    "profile_tuner_without_profile": TuningRequest(
+        **SHARED,
+        source=SOURCE,
+        fingerprint=fingerprint(SOURCE),
+        profile=None,
         history=HISTORY,
     ),
 }
@@ -263,7 +271,7 @@ def test_what_was_argued_from_counters_reaches_the_tuner_only(name: str) -> None
     field = "failed" if name.startswith("synthesizer") else "history"
     prompt = render(REQUESTS[name].model_copy(update={field: (tuned,)})).user
     for secret in (tuned.intent, tuned.expected, tuned.reason):
-        assert (secret in prompt) == (name == "profile_tuner")
+        assert (secret in prompt) == name.startswith("profile_tuner")
     assert "12.5 µs" in prompt
 
 

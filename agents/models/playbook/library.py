@@ -61,11 +61,13 @@ class Playbook(Generic[DesignT]):
             return out_of_ideas(_NOT_OURS)
         return self._move(design, source, design.structural_moves(), history)
 
-    def next_parameters(self, source: str, profile: Profile, history: Sequence[Step]) -> str:
+    def next_parameters(self, source: str, profile: Profile | None, history: Sequence[Step]) -> str:
         """The first change of numbers that was not tried, in the order the profile asks for."""
         design = self.design_of(source)
         if design is None:
             return out_of_ideas(_NOT_OURS)
+        if profile is None:
+            return self._move(design, source, design.tuning_moves(), history)
         if profile.bottleneck is Bottleneck.AT_THE_LIMIT:
             return out_of_ideas(f"the kernel is at the limit: {profile.evidence}")
         moves = sorted(design.tuning_moves(), key=lambda m: rank(m.effect, profile.bottleneck))

@@ -17,8 +17,8 @@ from cutegen.agents.models.errors import ModelError
 from cutegen.agents.models.playbook.library import Playbook, playbook_for
 from cutegen.agents.models.playbook.repairs import diagnosis_of, repair_of
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
-from cutegen.agents.models.playbook.writing import out_of_ideas, unsupported
-from cutegen.agents.reply import REQUEST_KEY
+from cutegen.agents.models.playbook.writing import out_of_ideas, unsupported, whole_kernel
+from cutegen.agents.reply import REQUEST_KEY, OutOfIdeas
 from cutegen.agents.request import (
     AgentRequest,
     DiagnosisRequest,
@@ -27,6 +27,7 @@ from cutegen.agents.request import (
     SynthesisRequest,
     TuningRequest,
 )
+from cutegen.agents.revision import parse_revision
 
 _REQUEST: TypeAdapter[AgentRequest] = TypeAdapter(AgentRequest)
 
@@ -86,4 +87,13 @@ def _play(playbook: Playbook[Any], request: AgentRequest) -> str:
         case DiagnosisRequest():
             return diagnosis_of(playbook, request)
         case RepairRequest():
-            return repair_of(playbook, request)
+            reply = repair_of(playbook, request)
+            return _rewritten(reply, request.source) if request.rewrite else reply
+
+
+def _rewritten(reply: str, source: str) -> str:
+    """A patch as the whole file that it makes."""
+    revision = parse_revision(reply, source)
+    if isinstance(revision, OutOfIdeas):
+        return reply
+    return whole_kernel(revision.intent, revision.source)
