@@ -22,15 +22,13 @@
 # GPU nothing is timed.
 
 # %%
-import difflib
-import json
 from pathlib import Path
 
 import anatomy_replies
 import torch
 
 from cutegen import KernelSpec, run_graph
-from cutegen.events import PredicateChanged, read_events
+from cutegen.events import PredicateChanged
 from cutegen.report.live import LiveRun
 
 
@@ -53,47 +51,31 @@ result
 # ## A run folder holds everything
 #
 # `log.jsonl` is the stream of events that you just saw; `ledger.sqlite` has the steps, candidates and
-# model calls; `objects/` the sources, prompts and verdicts by their content.
+# model calls; `objects/` the sources, prompts and verdicts by their content. `read_run` gathers them.
+# The drawing shows who moved when, and from where on profiles were shown.
 
 # %%
-from cutegen.store import Ledger, Store
+from cutegen.report.dossier import read_run
 
-store = Store(result.run_dir / "objects")
-ledger = Ledger(result.run_dir / "ledger.sqlite")
-
-
-def source(step):
-    return store.get_text(ledger.candidate(step.candidate).source)
-
-
-first, wrong, mended, again, narrow, wide, last = result.steps
+run = read_run(result.run_dir)
+run
 
 # %% [markdown]
 # ## The lineage
 #
-# Each candidate knows its parent. The step that failed, and the repair that made it the best:
+# Each candidate knows its parent, so each step is a change. This one failed. One element was left
+# unwritten; no error gives that away by itself, for memory often holds the right answer of an earlier
+# launch. Outputs are poisoned before each launch here.
 
 # %%
-def show_diff(before, after):
-    lines = difflib.unified_diff(
-        source(before).splitlines(), source(after).splitlines(),
-        f"step {before.index}", f"step {after.index}", lineterm="", n=1,
-    )  # fmt: skip
-    print("\n".join(lines))
-
-
-show_diff(first, wrong)
-show_diff(wrong, mended)
+first, wrong, mended, again, narrow, wide, last = run.chapters
+wrong
 
 # %% [markdown]
-# What the wrong one was told. One element was left unwritten. No error gives that away by itself, for
-# memory often holds the right answer of an earlier launch; here outputs are poisoned before each one.
+# The repair is a patch to the failed source, not a kernel written anew:
 
 # %%
-from cutegen.events import Verified
-
-events = read_events(result.run_dir / "log.jsonl")
-[event.summary for event in events if isinstance(event, Verified) and event.candidate == wrong.candidate]
+mended
 
 # %% [markdown]
 # The same judge is there for a kernel of your own, with all of its evidence:
@@ -103,7 +85,7 @@ from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import EvaluationJob
 
 judge = resolve_executor("emulated")
-judge.evaluate(EvaluationJob(spec=spec, source=source(wrong)))
+judge.evaluate(EvaluationJob(spec=spec, source=wrong.source))
 
 # %% [markdown]
 # ## The fingerprint
@@ -116,10 +98,10 @@ judge.evaluate(EvaluationJob(spec=spec, source=source(wrong)))
 from cutegen.report.fingerprint_diff import compare
 from cutegen.structure import fingerprint
 
-compare(fingerprint(source(first)), fingerprint(source(mended)))
+compare(fingerprint(first.source), fingerprint(mended.source))
 
 # %%
-compare(fingerprint(source(mended)), fingerprint(source(narrow)))
+compare(fingerprint(mended.source), fingerprint(narrow.source))
 
 # %% [markdown]
 # ## The profile
@@ -136,10 +118,10 @@ from cutegen.toolchain.nvcc import NvccToolchain
 from cutegen.toolchain.protocol import BuildRequest
 
 try:
-    request = BuildRequest(source=source(mended), header=args_header(spec))
+    request = BuildRequest(source=mended.source, header=args_header(spec))
     build = NvccToolchain(arch="sm_90a").build(request)
     untimed = Measurement(state=MeasurementState.UNMEASURED, reason="the emulator has no clock")
-    profile = StaticProfiler("sm_90a").profile(spec, source(mended), build, untimed)
+    profile = StaticProfiler("sm_90a").profile(spec, mended.source, build, untimed)
 except ToolNotFoundError as missing:
     profile = missing
 profile
@@ -163,7 +145,7 @@ for count in range(1, len(result.steps) + 1):
 # The events say the same, when it happened:
 
 # %%
-[event for event in events if isinstance(event, PredicateChanged)]
+[event for event in run.events if isinstance(event, PredicateChanged)]
 
 # %% [markdown]
 # ## What failed is remembered
@@ -172,14 +154,14 @@ for count in range(1, len(result.steps) + 1):
 # neither built nor run:
 
 # %%
-again.reason
+again.step.reason
 
 # %% [markdown]
 # Agents are told as well. This is the end of the prompt that the structural optimizer was given last;
 # the tuner's arguments, which come from a profile, would be left out of it.
 
 # %%
-calls = [call for call in ledger.calls() if call.agent == "structural_optimizer"]
-conversation = json.loads(store.get_text(calls[-1].prompt))
-prompt = conversation[-1][-1]
+asked = [exchange for chapter in run.chapters for exchange in chapter.exchanges]
+structural = [exchange for exchange in asked if exchange.call.agent == "structural_optimizer"]
+prompt = structural[-1].messages[-1].text
 print(prompt[prompt.index("## What was tried") :])

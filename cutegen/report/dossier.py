@@ -14,6 +14,7 @@ from cutegen.measurement.timing import Measurement
 from cutegen.report.listing import RunState
 from cutegen.report.trajectory import Opening, Takeover
 from cutegen.result import LOG_FILE, RESULT_FILE, SPEC_FILE, RunResult
+from cutegen.shown import Shown
 from cutegen.spec import KernelSpec
 from cutegen.store import Ledger, MissingObjectError, ModelCall, Store
 from cutegen.structure import Fingerprint
@@ -40,7 +41,7 @@ class Exchange(Frozen):
     messages: tuple[Message, ...]
 
 
-class Chapter(Frozen):
+class Chapter(Shown):
     """A step with all that belongs to it. Texts that the folder lacks are empty."""
 
     step: Step
@@ -61,7 +62,7 @@ class Finding(Frozen):
     step: int | None = None
 
 
-class Dossier(Frozen):
+class Dossier(Shown):
     """A run, as the report shows it. ``result`` is None before its end."""
 
     folder: Path

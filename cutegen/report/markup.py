@@ -1,6 +1,6 @@
 """Fragments of HTML that sit in a notebook of any theme: escaped, self-contained, few colours.
 
-No background is set and all text is the notebook's own colour but for the four below, which
+No background is set and all text is the notebook's own colour but for the five below, which
 keep a contrast of 3 : 1 on white and on dark grey. What a colour says, a word says too.
 """
 
@@ -14,7 +14,8 @@ GOOD = "#1f8a4c"
 BAD = "#d0433a"
 DOUBTFUL = "#a66a00"
 NAMES = "#1a82a6"
-COLOURS = {"green": GOOD, "red": BAD, "yellow": DOUBTFUL, "cyan": NAMES, "magenta": "#a855c7"}
+EDGE = "#a855c7"
+COLOURS = {"green": GOOD, "red": BAD, "yellow": DOUBTFUL, "cyan": NAMES, "magenta": EDGE}
 
 _RULE = "1px solid rgba(128,128,128,.35)"
 _MONOSPACED = (

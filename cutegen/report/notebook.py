@@ -1,30 +1,31 @@
 """How the nouns of CuTeGen look in a notebook, and as text where there is no HTML.
 
-``RunResult``, ``BestKernel``, ``Verdict``, ``Measurement``, ``Profile`` and ``FingerprintDiff``
-come here by themselves when a cell ends with one. ``LiveRun`` (in ``report.live``) shows a run
-while it goes on.
+``RunResult``, ``BestKernel``, ``Verdict``, ``Measurement``, ``Profile``, ``FingerprintDiff``, and
+what ``read_run`` finds in a run's folder (``Dossier``, ``Chapter``) come here by themselves when
+a cell ends with one. ``LiveRun`` (in ``report.live``) shows a run while it goes on.
 """
 
-import io
-import json
-from collections.abc import Callable, Iterator
-from functools import singledispatch
+import difflib
+from collections.abc import Iterator
+from functools import lru_cache, singledispatch
+from importlib.resources import files
 
 from markupsafe import Markup
-from pydantic import JsonValue
-from rich.console import Console
 
 from cutegen.history import Decision, Step
 from cutegen.measurement.profile import Profile
-from cutegen.measurement.timing import Measurement, MeasurementState, Timing
-from cutegen.report import markup
+from cutegen.measurement.timing import Measurement
+from cutegen.report import evidence, markup
+from cutegen.report.diff import diff_html
+from cutegen.report.dossier import Chapter, Dossier
+from cutegen.report.evidence import spread, written
 from cutegen.report.fingerprint_diff import FingerprintDiff
-from cutegen.report.terminal import show_measurement, show_result, show_verdict
+from cutegen.report.terminal import show_result
+from cutegen.report.trajectory import Opening, trajectory_svg
 from cutegen.result import BestKernel, RunResult, RunStatus
 from cutegen.status import Status
-from cutegen.verification.verdict import ErrorMeasure, Verdict
+from cutegen.verification.verdict import Verdict
 
-_WIDTH = 100  # of the text, in columns
 _DECISIONS = {
     Decision.ACCEPTED: markup.GOOD,
     Decision.REJECTED: markup.DOUBTFUL,
@@ -40,7 +41,15 @@ def bundle(noun: object) -> dict[str, str]:
     Raises:
         NotImplementedError: It is none that has a look of its own.
     """
-    return {"text/html": str(markup.section(html_of(noun))), "text/plain": text_of(noun)}
+    page = markup.section(_style(), html_of(noun))
+    return {"text/html": str(page), "text/plain": text_of(noun)}
+
+
+@lru_cache(maxsize=1)
+def _style() -> Markup:
+    """What plots and diffs need: every display carries it, for each may be shown alone."""
+    rules = (files("cutegen.report") / "templates" / "notebook.css").read_text(encoding="utf-8")
+    return Markup("<style>{}</style>").format(Markup(rules))  # noqa: S704 - our own file
 
 
 @singledispatch
@@ -53,12 +62,6 @@ def html_of(noun: object) -> Markup:
 def text_of(noun: object) -> str:
     """A noun as lines of text."""
     raise NotImplementedError(f"{type(noun).__name__} has no display of its own")
-
-
-def _written(show: Callable[[Console], None]) -> str:
-    page = io.StringIO()
-    show(Console(file=page, width=_WIDTH, color_system=None, force_jupyter=False))
-    return "\n".join(line.rstrip() for line in page.getvalue().rstrip().split("\n"))
 
 
 @html_of.register
@@ -87,6 +90,8 @@ def _parts(result: RunResult, colour: str, facts: str) -> Iterator[Markup]:
         yield markup.folded(
             f"The prompt of the {_agent(asked.agent)}", markup.preformatted(asked.prompt)
         )
+    if any(step.time_us is not None for step in result.steps):
+        yield _trajectory(result.steps, result.best)
     if result.steps:
         yield _steps(result.steps)
     yield markup.paragraph(markup.dim(str(result.run_dir)))
@@ -131,7 +136,7 @@ def _agent(name: str) -> str:
 
 @text_of.register
 def _(result: RunResult) -> str:
-    return _written(lambda console: show_result(console, result))
+    return written(lambda console: show_result(console, result))
 
 
 @html_of.register
@@ -143,7 +148,7 @@ def _(best: BestKernel) -> Markup:
     )
     rows = [("verdict", best.verdict.evidence.summary or "passed"), ("speed", speed)]
     if best.timing is not None:
-        rows.append(("time", _spread(best.timing)))
+        rows.append(("time", spread(best.timing)))
     if best.roofline_fraction is not None:
         rows.append(("roofline", f"{best.roofline_fraction:.0%}"))
     return markup.joined(
@@ -161,183 +166,86 @@ def _(best: BestKernel) -> str:
     return f"{best.source_path}\n{best.verdict.evidence.summary or 'passed'}\n{speed}"
 
 
-def _spread(timing: Timing) -> str:
-    return f"{timing.median_us:,.2f} µs (p20-p80 {timing.p20_us:,.2f}-{timing.p80_us:,.2f})"
+def _trajectory(
+    steps: tuple[Step, ...], best: BestKernel | None, openings: tuple[Opening, ...] = ()
+) -> Markup:
+    references: dict[str, float] = {}
+    if best is not None:
+        references = {name: timing.median_us for name, timing in best.baselines.items()}
+        if best.roofline is not None:
+            references["roofline"] = best.roofline.floor_us
+    return trajectory_svg(steps, references=references, openings=openings, href="")
 
 
 @html_of.register
-def _(verdict: Verdict) -> Markup:
-    return markup.joined(_evidence(verdict))
-
-
-def _evidence(verdict: Verdict) -> Iterator[Markup]:
-    evidence = verdict.evidence
-    colour = markup.GOOD if verdict.passed else markup.BAD
-    yield markup.paragraph(markup.coloured(verdict.status.value, colour), " ", evidence.summary)
-    if evidence.diagnostics:
-        yield markup.table(
-            ("line", "what the compiler says", ""),
-            (
-                (
-                    str(told.line),
-                    " ".join(filter(None, (told.message, told.detail))),
-                    Markup("<code>{}</code>").format(told.source_line),
-                )
-                for told in evidence.diagnostics
-            ),
-        )
-    for hint in evidence.hints:
-        yield markup.paragraph(hint)
-    if evidence.errors:
-        title = f"Errors against float64 in {len(evidence.errors)} comparisons"
-        yield markup.folded(title, _errors(evidence.errors))
-    if evidence.log and not verdict.passed:
-        yield markup.folded("The log", markup.preformatted(evidence.log))
-    yield markup.paragraph(markup.dim(f"{verdict.executor}, {verdict.seconds:.1f} s"))
-
-
-def _errors(errors: tuple[ErrorMeasure, ...]) -> Markup:
-    return markup.table(
-        ("check", "output", "kernel", "PyTorch", "allowed", "wrong elements"),
-        (
-            (
-                error.check,
-                error.output,
-                f"{error.error:.2g}"
-                if error.error <= error.bound
-                else markup.coloured(f"{error.error:.2g}", markup.BAD),
-                f"{error.torch_error:.2g}",
-                f"{error.bound:.2g}",
-                f"{error.bad_count:,} of {error.total:,}" if error.bad_count else "",
-            )
-            for error in errors
-        ),
+def _(run: Dossier) -> Markup:
+    opened = (
+        markup.paragraph(f"The profile edge opened before step {opening.first}: {opening.why}.")
+        for opening in run.openings
     )
-
-
-@text_of.register
-def _(verdict: Verdict) -> str:
-    return _written(lambda console: show_verdict(console, verdict, None))
-
-
-@html_of.register
-def _(measurement: Measurement) -> Markup:
-    if measurement.state is not MeasurementState.MEASURED or measurement.candidate is None:
-        colour = markup.BAD if measurement.state is MeasurementState.REFUSED else markup.DOUBTFUL
-        return markup.paragraph(
-            markup.coloured(measurement.state.value, colour), " ", measurement.reason
-        )
-    timings = {"kernel": measurement.candidate, **measurement.baselines}
-    if measurement.incumbent is not None:
-        timings["incumbent"] = measurement.incumbent
-    parts = [
-        markup.table(
-            ("", "median", "p20-p80", "samples"),
-            (
-                (
-                    name,
-                    f"{timing.median_us:,.2f} µs",
-                    f"{timing.p20_us:,.2f}-{timing.p80_us:,.2f} µs",
-                    str(len(timing.samples_us)),
-                )
-                for name, timing in timings.items()
-            ),
-        )
-    ]
-    if measurement.roofline is not None:
-        roof = measurement.roofline
-        parts.append(
+    best = run.result.best if run.result else None
+    return markup.joined(
+        (
             markup.paragraph(
-                f"{roof.fraction:.0%} of the {roof.bound} roofline ({roof.floor_us:,.2f} µs)"
-            )
+                Markup("<b>{}</b> ").format(run.state), f"{run.run_id}, {len(run.steps)} steps"
+            ),
+            _trajectory(run.steps, best, run.openings) if run.steps else "",
+            *opened,
         )
-    return markup.joined(parts)
+    )
 
 
 @text_of.register
-def _(measurement: Measurement) -> str:
-    return _written(lambda console: show_measurement(console, measurement))
+def _(run: Dossier) -> str:
+    steps = (
+        f"  {step.index} {_agent(step.agent)}: {step.intent or step.reason} ({_became(step)})"
+        for step in run.steps
+    )
+    opened = (f"  profiles from step {opening.first} on: {opening.why}" for opening in run.openings)
+    return "\n".join((f"{run.state} {run.run_id}", *steps, *opened))
 
 
 @html_of.register
-def _(profile: Profile) -> Markup:
-    headline = markup.paragraph(
-        f"{profile.source} profile: ",
-        markup.coloured(profile.bottleneck.value, markup.NAMES),
-        f"; {profile.evidence}",
-    )
-    facts = ((name, _fact(value)) for name, value in profile.facts.items())
+def _(chapter: Chapter) -> Markup:
+    step = chapter.step
+    anchor = f"step-{step.index}-{step.candidate}"
     return markup.joined(
         (
-            headline,
-            _readings(profile) if profile.readings else "",
-            markup.paragraph(markup.dim(profile.unknown)) if profile.unknown else "",
-            markup.folded("The facts", markup.table((), facts)),
-        )
-    )
-
-
-def _readings(profile: Profile) -> Markup:
-    return markup.table(
-        ("reading", "value", "rule", "at the limit", ""),
-        (
-            (
-                reading.metric,
-                f"{reading.value:,.4g} {reading.unit}",
-                reading.rule,
-                reading.at_the_limit,
-                "the structure's own fault" if reading in profile.structural else "",
-            )
-            for reading in profile.readings
-        ),
-    )
-
-
-@text_of.register
-def _(profile: Profile) -> str:
-    facts = (f"  {name}: {_fact(value)}" for name, value in profile.facts.items())
-    headline = f"{profile.source} profile: {profile.bottleneck}; {profile.evidence}"
-    return "\n".join((headline, *facts))
-
-
-def _fact(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-@html_of.register
-def _(diff: FingerprintDiff) -> Markup:
-    changed = [row for row in diff.rows if row.changed]
-    kept = [row for row in diff.rows if not row.changed]
-    verdict = "the same structure" if diff.same_structure else "another structure"
-    number = Markup("<i>{}</i>")
-    return markup.joined(
-        (
-            markup.paragraph(markup.coloured(verdict, markup.NAMES)),
-            markup.table(
-                ("", "before", "after"),
-                (
-                    (
-                        number.format(row.name) if row.is_parameter else row.name,
-                        row.before or markup.dim("none"),
-                        markup.coloured(row.after or "none", markup.NAMES),
-                    )
-                    for row in changed
-                ),
+            markup.paragraph(
+                Markup("<b>step {}</b>, ").format(step.index),
+                f"{_agent(step.agent)}: {step.intent} ",
+                markup.coloured(_became(step), _DECISIONS[step.decision]),
             ),
-            markup.folded(
-                f"{len(kept)} more that both share",
-                markup.table((), ((row.name, row.before) for row in kept)),
-            ),
+            markup.paragraph(markup.dim(step.reason)),
+            diff_html(chapter.parent_source, chapter.source, anchor=anchor)
+            if chapter.parent_source
+            else markup.folded("The kernel", markup.preformatted(chapter.source)),
+            html_of(chapter.verdict) if chapter.verdict else "",
         )
     )
 
 
 @text_of.register
-def _(diff: FingerprintDiff) -> str:
-    verdict = "the same structure" if diff.same_structure else "another structure"
-    rows = (
-        f"  {row.name}: {row.before or 'none'} → {row.after or 'none'}"
-        for row in diff.rows
-        if row.changed
+def _(chapter: Chapter) -> str:
+    step = chapter.step
+    diff = difflib.unified_diff(
+        chapter.parent_source.splitlines(),
+        chapter.source.splitlines(),
+        f"step {chapter.parent_step}",
+        f"step {step.index}",
+        lineterm="",
+        n=1,
     )
-    return "\n".join((verdict, *rows))
+    headline = f"step {step.index}, {_agent(step.agent)}: {step.intent} ({_became(step)})"
+    verdict = (text_of(chapter.verdict),) if chapter.verdict else ()
+    return "\n".join((headline, step.reason, *diff, *verdict))
+
+
+html_of.register(Verdict, evidence.verdict_html)
+text_of.register(Verdict, evidence.verdict_text)
+html_of.register(Measurement, evidence.measurement_html)
+text_of.register(Measurement, evidence.measurement_text)
+html_of.register(Profile, evidence.profile_html)
+text_of.register(Profile, evidence.profile_text)
+html_of.register(FingerprintDiff, evidence.fingerprints_html)
+text_of.register(FingerprintDiff, evidence.fingerprints_text)

@@ -33,12 +33,14 @@ def test_the_tour(execute: Any) -> None:
 def test_the_anatomy(execute: Any) -> None:
     anatomy = execute("2_anatomy")
     assert anatomy.complaints == ""
-    texts = anatomy.outputs("text/plain")
+    texts, pages = anatomy.outputs("text/plain"), anatomy.outputs("text/html")
     assert any("the profile edge opens" in text for text in texts)
     assert any("grid: one-tile-per-block → grid-stride" in text for text in texts)
     assert any(text.startswith("the same structure") for text in texts)
     assert any(text.startswith("WRONG_VALUES") for text in texts)
     assert any("this very source was tried in step 1" in text for text in texts)
+    assert any("-  if (i < n) gO(i) = swish(gX(i));" in text for text in texts)
+    assert any("<svg" in page and "edge opened before step 5" in page for page in pages)
     assert "after step 3: closed" in anatomy.printed
     assert "after step 4: open" in anatomy.printed
     assert "| 1 | structural | a grid-stride loop |" in anatomy.printed

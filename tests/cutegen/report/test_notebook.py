@@ -13,11 +13,14 @@ from cutegen.events import Built, Finished, NodeStarted, Proposed, Selected, Ver
 from cutegen.history import Decision, Step, StepKind
 from cutegen.measurement.profile import Bottleneck, Profile, Reading
 from cutegen.measurement.timing import Measurement, MeasurementState, Roofline, Timing
+from cutegen.report.dossier import Chapter, Dossier
 from cutegen.report.fingerprint_diff import compare
+from cutegen.report.listing import RunState
 from cutegen.report.live import LiveRun
 from cutegen.report.markup import COLOURS, lines_of
 from cutegen.report.notebook import bundle
 from cutegen.report.terminal import line_of
+from cutegen.report.trajectory import Opening
 from cutegen.result import BestKernel, Question, RunResult, RunStatus
 from cutegen.shown import Shown
 from cutegen.status import Status
@@ -145,7 +148,28 @@ def nouns(result: RunResult) -> list[Shown]:
     assert result.best is not None
     before = Fingerprint(features={"copies": NASTY, "grid": "flat"}, parameters={"k": 1, "old": 2})
     after = Fingerprint(features={"copies": "wide", "grid": "flat"}, parameters={"k": 3})
+    chapters = [
+        Chapter(step=step, source=f"b\n{NASTY}", parent_source=f"a\n{NASTY}", verdict=verdict())
+        for step in result.steps
+    ]
+    run = Dossier(
+        folder=result.run_dir,
+        run_id="r",
+        state=RunState.SUCCEEDED,
+        started=None,
+        result=result,
+        spec=None,
+        settings={},
+        chapters=tuple(chapters),
+        unplaced=(),
+        openings=(Opening(first=1, why=NASTY),),
+        takeovers=(),
+        findings=(),
+        events=(),
+    )
     return [
+        run,
+        *chapters,
         result,
         result.best,
         verdict(),
@@ -197,9 +221,15 @@ def test_a_colour_can_be_read_on_light_and_on_dark(colour: str, ground: str) -> 
 def test_no_noun_brings_another_colour_or_a_ground(nouns: list[Shown]) -> None:
     for noun in nouns:
         page = bundle(noun)["text/html"]
-        assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", page)) <= set(COLOURS.values())
-        assert set(re.findall(r"background[^:;]*:\s*([^;\"]+)", page)) <= {"none"}
-        assert not re.search(r"(?<![-\w])color:\s*(?!#)", page)
+        fallbacks = re.compile(r"var\((--cg-[a-z]+), [^)]+\)")  # every variable is set
+        assert set(fallbacks.findall(page)) <= set(re.findall(r"(--cg-[a-z]+):", page))
+        for colour in set(re.findall(r"#[0-9a-fA-F]{6}\b", fallbacks.sub("", page))):
+            test_a_colour_can_be_read_on_light_and_on_dark(colour, THEMES["white"])
+            test_a_colour_can_be_read_on_light_and_on_dark(colour, THEMES["dark"])
+        for ground in re.findall(r"background[^:;]*:\s*([^;\"]+)", page):
+            tint = re.fullmatch(r"rgba\(.*, \.(\d+)\)", ground)
+            assert ground == "none" or (tint and float(f"0.{tint[1]}") < 0.4), ground
+        assert not re.search(r"(?<![-\w])color:\s*+(?!#|inherit)", page)
 
 
 def test_a_result_says_what_matters(result: RunResult) -> None:
