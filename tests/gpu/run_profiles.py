@@ -17,18 +17,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from profile_plants import KERNELS, PLANTS
 
-from cutegen.execution.cuda import CudaExecutor, architecture
-from cutegen.measurement.ceilings import Ceilings
-from cutegen.measurement.environment import driver_version, git_commit
-from cutegen.measurement.nsight.command import Access, Counted, counter_access, run
-from cutegen.measurement.nsight.profiler import NsightCompute
-from cutegen.measurement.profile import Bottleneck, Profile
-from cutegen.measurement.roofline import roofline
-from cutegen.measurement.static import StaticProfiler
-from cutegen.measurement.timing import Measurement, MeasurementState, Timing
-from cutegen.toolchain.discovery import ToolNotFoundError, find_ncu
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from profile_plants import KERNELS, PLANTS  # noqa: E402 - its folder is known only now
+
+from cutegen.execution.cuda import CudaExecutor, architecture  # noqa: E402
+from cutegen.measurement.ceilings import Ceilings  # noqa: E402
+from cutegen.measurement.environment import driver_version, git_commit  # noqa: E402
+from cutegen.measurement.nsight.command import Access, Counted, counter_access, run  # noqa: E402
+from cutegen.measurement.nsight.profiler import NsightCompute  # noqa: E402
+from cutegen.measurement.profile import Bottleneck, Profile  # noqa: E402
+from cutegen.measurement.roofline import roofline  # noqa: E402
+from cutegen.measurement.static import StaticProfiler  # noqa: E402
+from cutegen.measurement.timing import Measurement, MeasurementState, Timing  # noqa: E402
+from cutegen.toolchain.discovery import ToolNotFoundError, find_ncu  # noqa: E402
 
 SAMPLES = 50
 LEAST_S = 15.0
