@@ -70,7 +70,8 @@ STALL_SUFFIX = "_per_issue_active.ratio"
 TENSOR_PIPE = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 PIPES = {
     TENSOR_PIPE: "the tensor cores",
-    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active": "the tensor cores",
+    "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active": "the tensor cores",
+    "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active": "the tensor cores",
     "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active": "the FMA pipe",
     "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active": "the FMA pipe",
     "sm__pipe_alu_cycles_active.avg.pct_of_peak_sustained_active": "the ALU pipe",

@@ -7,6 +7,7 @@ header; whatever the tool says before it is passed over.
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from math import isfinite
 
 from cutegen.frozen import Frozen
 
@@ -113,6 +114,7 @@ def _table(page: str, *columns: str) -> Iterator[list[str]]:
 
 def _number(cell: str) -> float | None:
     try:
-        return float(cell.replace(",", ""))
-    except ValueError:
+        value = float(cell.replace(",", ""))
+    except ValueError:  # n/a, no data, or a name
         return None
+    return value if isfinite(value) else None
