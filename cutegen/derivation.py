@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -21,23 +20,16 @@ from cutegen.spec_error import SpecError
 from cutegen.tracing import trace
 
 
-def from_file(
-    path: str | Path,
+def from_text(
+    text: str,
+    origin: str,
     *,
-    name: str | None,
+    name: str,
     math_mode: str,
     check_shapes: CheckShapes | None,
     seed: int,
 ) -> KernelSpec:
-    """See ``KernelSpec.from_kernelbench``."""
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SpecError(f"cannot read {path}: {error.strerror}; give a KernelBench file") from error
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{path} is no UTF-8 text; give a KernelBench-format .py file") from error
-    origin = str(path)
+    """See ``KernelSpec.from_kernelbench``; ``origin`` is what messages call the file."""
     loaded = kernelbench.load(text, origin, seed)
     with contained(seed):
         try:  # without data, for inputs may be gigabytes
@@ -49,7 +41,7 @@ def from_file(
         Reference(kind="source", text=text, seed=seed),
         loaded.model,
         inputs,
-        name=name or path.stem,
+        name=name,
         math_mode=math_mode,
         check_shapes=check_shapes,
     )

@@ -171,6 +171,9 @@ class KernelSpec(Frozen):
     ) -> "KernelSpec":
         """Derive a spec from a KernelBench-format file, which is executed.
 
+        Specs of files that import nothing of the user's are kept in the cache: the second time
+        takes milliseconds.
+
         Args:
             path: A file with ``Model``, ``get_inputs`` and, if needed, ``get_init_inputs``.
             name: What to call it; the file's stem by default.
@@ -181,7 +184,7 @@ class KernelSpec(Frozen):
         Raises:
             SpecError: The reference is refused, with the reason and what to do.
         """
-        from cutegen.derivation import from_file  # noqa: PLC0415 - needs these nouns
+        from cutegen.known_specs import from_file  # noqa: PLC0415 - needs these nouns
 
         return from_file(path, name=name, math_mode=math_mode, check_shapes=check_shapes, seed=seed)
 

@@ -39,7 +39,7 @@ LEAST_S = 20.0
 
 def evaluate(kernel: Path, spec: Path, seconds: float) -> dict[str, Any]:
     """One command: wall clock, its stages, the verdict and its breakdown."""
-    command = [sys.executable, "-m", "cutegen", "evaluate", str(kernel), "--spec", str(spec)]
+    command = [sys.executable, "-P", "-m", "cutegen", "evaluate", str(kernel), "--spec", str(spec)]
     began = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as log:
         process = subprocess.Popen(

@@ -140,7 +140,7 @@ def ours(headers: str, device: str, reference: Path, seconds: float) -> dict[str
         (folder / "swish.cu").write_text(source, encoding="utf-8")
         answer = timed(
             [
-                *(sys.executable, "-m", "cutegen", "evaluate", str(folder / "swish.cu")),
+                *(sys.executable, "-P", "-m", "cutegen", "evaluate", str(folder / "swish.cu")),
                 *("--spec", str(reference), "--executor", "cuda", "--json"),
             ],
             folder,

@@ -1,0 +1,124 @@
+"""Specs derived before: tracing a reference takes seconds, and gives the same again."""
+
+import ast
+import contextlib
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from pydantic import ValidationError
+
+from cutegen.spec import KernelSpec
+from cutegen.spec_error import SpecError
+from cutegen.store import write_atomically
+from cutegen.toolchain.cache import default_cache_dir
+
+if TYPE_CHECKING:
+    from cutegen.cases import CheckShapes
+
+# What a reference may import for its text to say all about it: nothing that is the user's own.
+_SETTLED = frozenset(
+    [
+        "__future__",
+        "collections",
+        "dataclasses",
+        "enum",
+        "functools",
+        "itertools",
+        "math",
+        "numpy",
+        "operator",
+        "torch",
+        "typing",
+    ]
+)
+_HERE = Path(__file__).resolve().parent
+
+
+def from_file(
+    path: str | Path,
+    *,
+    name: str | None,
+    math_mode: str,
+    check_shapes: "CheckShapes | None",
+    seed: int,
+) -> KernelSpec:
+    """See ``KernelSpec.from_kernelbench``."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError(f"cannot read {path}: {error.strerror}; give a KernelBench file") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path} is no UTF-8 text; give a KernelBench-format .py file") from error
+    title = name or path.stem
+
+    def derive() -> KernelSpec:
+        from cutegen.derivation import from_text  # noqa: PLC0415 - tracing takes seconds to import
+
+        return from_text(
+            text,
+            str(path),
+            name=title,
+            math_mode=math_mode,
+            check_shapes=check_shapes,
+            seed=seed,
+        )
+
+    return _derived_once(text, [title, math_mode, check_shapes, seed], derive)
+
+
+def _derived_once(
+    text: str, options: Sequence[object], derive: Callable[[], KernelSpec]
+) -> KernelSpec:
+    """The spec of a reference: kept from an earlier time, or derived and kept.
+
+    It is kept only where the text decides it: a reference that imports anything but PyTorch,
+    NumPy and a few standard modules is derived every time.
+
+    Args:
+        text: The reference file.
+        options: Whatever else the spec depends on, as JSON values.
+        derive: Derives it; what it raises is not kept.
+    """
+    if not _says_all(text):
+        return derive()
+    key = json.dumps([text, options, torch.__version__, sys.version, _this_package()])
+    kept = default_cache_dir() / "specs" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    with contextlib.suppress(OSError, ValidationError):  # absent or damaged: derived anew
+        known = KernelSpec.model_validate_json(kept.read_bytes())
+        if known.reference.text == text:
+            return known
+    spec = derive()
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(kept, spec.model_dump_json())
+    return spec
+
+
+def _says_all(text: str) -> bool:
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return False
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    called = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return all(name.partition(".")[0] in _SETTLED for name in names) and not called & {
+        "__import__",
+        "open",
+        "exec",
+        "eval",
+    }
+
+
+def _this_package() -> str:
+    """Hash of the modules that derive specs: another version may derive another one."""
+    digest = hashlib.sha256()
+    for module in sorted(_HERE.glob("*.py")):
+        digest.update(module.read_bytes())
+    return digest.hexdigest()
