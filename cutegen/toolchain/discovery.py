@@ -130,6 +130,21 @@ def find_sanitizer(sanitizer: Path | str | None = None) -> Tool:
     )
 
 
+def find_cuobjdump() -> Tool:
+    """Find cuobjdump, which shows machine code: ``CUDA_HOME``, PATH, beside nvcc, then its wheel.
+
+    Raises:
+        ToolNotFoundError: There is none, or it does not run.
+    """
+    for path, found_by in _toolkit_places("cuobjdump"):
+        if path.is_file():
+            return Tool(path=path, version=_version(path, r"V(\d+\.\d+\.\d+)"), found_by=found_by)
+    raise ToolNotFoundError(
+        "cuobjdump was not found: `pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm`, or set "
+        "CUDA_HOME to a CUDA toolkit; without it static profiles lack the machine code"
+    )
+
+
 def find_ncu(ncu: Path | str | None = None) -> Tool:
     """Find Nsight Compute: the argument, ``CUDA_HOME``, PATH, then its own folders.
 
@@ -150,20 +165,19 @@ def find_ncu(ncu: Path | str | None = None) -> Tool:
 def _ncu_places(ncu: Path | str | None) -> Iterator[tuple[Path, str]]:
     if ncu is not None:
         yield Path(ncu), "argument"
-    if home := os.environ.get("CUDA_HOME"):
-        yield Path(home) / "bin" / "ncu", "CUDA_HOME"
-    if on_path := shutil.which("ncu"):
-        yield Path(on_path), "PATH"
-    if nvcc := shutil.which("nvcc"):
-        yield Path(nvcc).resolve().parent / "ncu", "beside nvcc"
-    for folder in sorted(Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True):
-        yield folder, "its folder"
+    yield from _toolkit_places("ncu")
+    for path in sorted(Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True):
+        yield path, "its folder"
 
 
 def _sanitizer_places(sanitizer: Path | str | None) -> Iterator[tuple[Path, str]]:
-    name = "compute-sanitizer"
     if sanitizer is not None:
         yield Path(sanitizer), "argument"
+    yield from _toolkit_places("compute-sanitizer")
+
+
+def _toolkit_places(name: str) -> Iterator[tuple[Path, str]]:
+    """Where a program of a CUDA toolkit may lie."""
     if home := os.environ.get("CUDA_HOME"):
         yield Path(home) / "bin" / name, "CUDA_HOME"
     if on_path := shutil.which(name):

@@ -43,14 +43,14 @@ def parse_resources(output: str) -> tuple[KernelResources, ...]:
                 )
             )
             kernel = ""
-    names = _demangled([kernel.kernel for kernel in resources])
+    names = demangled([kernel.kernel for kernel in resources])
     return tuple(
         kernel.model_copy(update={"kernel": name})
         for kernel, name in zip(resources, names, strict=True)
     )
 
 
-def _demangled(names: Sequence[str]) -> Sequence[str]:
+def demangled(names: Sequence[str]) -> Sequence[str]:
     """Names as written, without parameters, such as ``void tile<128>``; mangled without c++filt."""
     filt = shutil.which("c++filt")
     if filt is None or not names:
