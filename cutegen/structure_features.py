@@ -33,7 +33,7 @@ _SHUFFLE = re.compile(r"__shfl_(down|up|xor)_sync|__shfl_sync|__reduce_\w+_sync"
 _ATOMIC = re.compile(r"atomic(Add|Max|Min|CAS|Exch|Or|And)(_\w+)?|atomic_ref|red_async")
 _PIPELINES = re.compile(r"Pipeline(Tma)?Async\w*|ClusterTransactionBarrier|cp_async_wait")
 _OCCUPANCY_QUERY = re.compile(
-    r"multiProcessorCount|cudaDevAttrMultiProcessorCount|cudaOccupancyMaxActiveBlocks\w*|"
+    r"multiProcessorCount|cudaDevAttrMultiProcessorCount|cudaOccupancyMaxActive(Blocks|Clusters)\w*|"
     r"KernelHardwareInfo|sm_count"
 )
 _CLUSTER = re.compile(

@@ -53,6 +53,12 @@ class Chain:
         self.statements.append(f"T const {result} = {first} + {self.names[leaf]};")
         self.names[name] = result
 
+    def define(self, expression: str) -> str:
+        """Append a value that no single operation computes; the variable that holds it."""
+        name = f"v{len(self.statements)}"
+        self.statements.append(f"T const {name} = {expression};")
+        return name
+
     def _expression(self, base: str, op: TracedOp) -> str:
         template = UNARY.get(base) if len(op.args) == 1 else BINARY.get(base)
         if base in _SPECIAL:

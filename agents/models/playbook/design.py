@@ -22,13 +22,15 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 class Move(NamedTuple):
     """One change of a design: what it is, what it should bring, and the fields it sets.
 
-    ``effect`` is for changes of numbers: the profile decides which kind comes first.
+    ``effect`` is for changes of numbers: the profile decides which kind comes first. An
+    ``alternative`` is another way rather than a step further: the full design is without it.
     """
 
     intent: str
     expected: str
     changes: dict[str, bool | int]
     effect: Effect = Effect.OTHER
+    alternative: bool = False
 
 
 class Design(Frozen):

@@ -1,6 +1,6 @@
 """The playbook for one spec: a family of designs, and which move comes next."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from cutegen.agents.models.playbook.chain import base_name
@@ -9,11 +9,14 @@ from cutegen.agents.models.playbook.effects import rank
 from cutegen.agents.models.playbook.elementwise import ElementwiseDesign, ElementwisePlan
 from cutegen.agents.models.playbook.matmul import MatmulDesign, MatmulPlan
 from cutegen.agents.models.playbook.product import PRODUCTS
+from cutegen.agents.models.playbook.reductions import REDUCTIONS
+from cutegen.agents.models.playbook.rows import RowDesign, RowPlan
 from cutegen.agents.models.playbook.writing import out_of_ideas, patch, unsupported, whole_kernel
 from cutegen.history import Step
 from cutegen.kernel import candidate_id
 from cutegen.measurement.profile import Bottleneck, Profile
 from cutegen.spec import KernelSpec
+from cutegen.toolchain.nvcc import DEFAULT_ARCH
 
 DesignT = TypeVar("DesignT", bound=Design)
 
@@ -88,6 +91,19 @@ class Playbook(Generic[DesignT]):
                 return move, new
         return None
 
+    def climb(self) -> Iterator[DesignT]:
+        """Every design from the plain to the full one, when each move further is accepted."""
+        design = self._family.first
+        tried: set[str] = set()
+        while True:
+            yield design
+            further = (m for m in design.structural_moves() if not m.alternative)
+            move = next((move for move in further if move.intent not in tried), None)
+            if move is None:
+                return
+            tried.add(move.intent)
+            design = design.after(move)
+
     def design_of(self, source: str) -> DesignT | None:
         """The design that a source's tag names."""
         return type(self._family.first).of(source)
@@ -113,12 +129,21 @@ class Playbook(Generic[DesignT]):
         return candidate_id(source, self._spec.id) in {step.candidate for step in history}
 
 
-def playbook_for(spec: KernelSpec) -> Playbook[ElementwiseDesign] | Playbook[MatmulDesign]:
+def playbook_for(
+    spec: KernelSpec, arch: str = DEFAULT_ARCH
+) -> Playbook[ElementwiseDesign] | Playbook[MatmulDesign] | Playbook[RowDesign]:
     """Choose the family by what the trace computes.
+
+    Args:
+        spec: The function.
+        arch: The target, which decides what instructions there are.
 
     Raises:
         UnsupportedError: No family writes this function.
     """
-    if any(base_name(op) in PRODUCTS for op in spec.trace):
+    operations = {base_name(op) for op in spec.trace}
+    if not operations.isdisjoint(PRODUCTS):
         return Playbook(spec, MatmulPlan(spec))
+    if not operations.isdisjoint(REDUCTIONS):
+        return Playbook(spec, RowPlan(spec, arch))
     return Playbook(spec, ElementwisePlan(spec))

@@ -33,7 +33,7 @@ _REQUEST: TypeAdapter[AgentRequest] = TypeAdapter(AgentRequest)
 
 
 class PlaybookChatModel(BaseChatModel):
-    """A deterministic chat model that knows elementwise functions and matrix products."""
+    """A deterministic chat model: elementwise functions, functions of rows, matrix products."""
 
     @property
     def _llm_type(self) -> str:
@@ -69,7 +69,7 @@ def _request_of(messages: list[BaseMessage]) -> JsonValue:
 
 def _answer(request: AgentRequest) -> str:
     try:
-        return _play(playbook_for(request.spec), request)
+        return _play(playbook_for(request.spec, request.arch), request)
     except UnsupportedError as error:
         if isinstance(request, SynthesisRequest):
             return unsupported(error.operation, error.reason)

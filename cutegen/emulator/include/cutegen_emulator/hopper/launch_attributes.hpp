@@ -67,6 +67,26 @@ inline Launch configured(cudaLaunchConfig_t const& config, char const* name, voi
 
 }  // namespace cutegen_emu
 
+// Clusters that the machine holds at once, when none is split between groups of multiprocessors.
+template <class... P>
+inline cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...),
+                                                  cudaLaunchConfig_t const* config) {
+  dim3 size = cutegen_emu::known_kernels().find(reinterpret_cast<void const*>(kernel)).cluster;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    cudaLaunchAttribute const& attribute = config->attrs[i];
+    if (attribute.id == cudaLaunchAttributeClusterDimension) {
+      auto const& shape = attribute.val.clusterDim;
+      size = dim3(shape.x, shape.y, shape.z);
+    }
+  }
+  int blocks = 0;
+  cudaError_t const error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, kernel, int(config->blockDim.x * config->blockDim.y * config->blockDim.z),
+      config->dynamicSmemBytes);
+  *clusters = blocks * cutegen_emu::kMultiprocessors / std::max(1u, size.x * size.y * size.z);
+  return error;
+}
+
 template <class... P, class... A>
 inline cudaError_t cudaLaunchKernelEx(cudaLaunchConfig_t const* config, void (*kernel)(P...),
                                       A&&... arguments) {
