@@ -93,7 +93,7 @@ def exponentials(lowering: Lowering, x: str) -> tuple[str, str]:
         top, total = lowering.reduce("ExpSum", x, ("top", "sum"))
         return top, total
     (top,) = lowering.reduce("Maximum", x, ("top",))
-    shifted = lowering.define(f"exp{lowering.suffix}({x} - {top})", x, top)
+    shifted = lowering.define(f"exponential({x} - {top})", x, top)
     (total,) = lowering.reduce("Sum", shifted, ("sum",))
     return top, total
 
@@ -142,7 +142,7 @@ def _softmax(lowering: Lowering, op: TracedOp, x: str) -> str:
     del op
     top, total = exponentials(lowering, x)
     scale = lowering.define(f"T(1) / {total}", total)
-    return lowering.define(f"exp{lowering.suffix}({x} - {top}) * {scale}", x, top, scale)
+    return lowering.define(f"exponential({x} - {top}) * {scale}", x, top, scale)
 
 
 def _log_softmax(lowering: Lowering, op: TracedOp, x: str) -> str:

@@ -118,6 +118,12 @@ class RowProgram:
         return frozenset(each.type for fed in self._fed.values() for each in fed)
 
     @property
+    def exponential(self) -> bool:
+        """Whether some value is an exponential of a distance from the maximum."""
+        statements = (value.expression for value in self._statements.values())
+        return "ExpSum" in self.accumulators or any("exponential(" in each for each in statements)
+
+    @property
     def members(self) -> tuple[Statement, ...]:
         """Every value of the row."""
         return tuple(value for value in self._statements.values() if not value.spread)
