@@ -52,3 +52,11 @@ def test_by_hand(execute: Any) -> None:
     assert "Your reply could not be used" in by_hand.printed
     assert "SUCCEEDED the same kernel: True" in by_hand.printed
     assert any("WAITING" in page and "resume_run" in page for page in by_hand.outputs("text/html"))
+
+
+def test_the_ablation(execute: Any) -> None:
+    ablation = execute("3_ablation")
+    assert ablation.complaints == ""
+    delayed, immediate = (text for text in ablation.outputs("text/plain") if "SUCCEEDED" in text)
+    assert delayed.count("structural optimizer") > immediate.count("structural optimizer")
+    assert "profile tuner" in immediate
