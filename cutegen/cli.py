@@ -17,6 +17,7 @@ from cutegen.cli_doctor import add_doctor
 from cutegen.cli_evaluate import add_evaluate_commands
 from cutegen.cli_run import add_run_commands
 from cutegen.cli_runs import add_runs_commands
+from cutegen.cli_suite import add_suite_commands
 
 app = typer.Typer(
     cls=Program,
@@ -28,6 +29,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 add_run_commands(app)
+add_suite_commands(app)
 add_evaluate_commands(app)
 add_runs_commands(app)
 add_doctor(app)

@@ -27,19 +27,22 @@ def doctor(
 
     Example: `cutegen doctor --model openai:gpt-4o-mini`
     """
-    from cutegen.doctor import Health, examine
+    from cutegen.doctor import Finding, Health, examine
     from cutegen.measurement.self_test import SelfTestState
     from cutegen.report.terminal import show_examination
 
     mode = Mode(as_json)
     examination = examine(self_test=self_test)
-    mute = False
-    if model is not None:
+    if model is None:
+        from cutegen.agents.models.offered import offered
+
+        models: tuple[Finding, ...] = (offered(),)
+    else:
         from cutegen.agents.models.probe import probe
 
-        probed = probe(model)
-        mute = any(part.health is Health.MISSING for part in probed)
-        examination = examination.model_copy(update={"findings": examination.findings + probed})
+        models = probe(model)
+    mute = any(part.health is Health.MISSING for part in models)
+    examination = examination.model_copy(update={"findings": examination.findings + models})
     if mode.as_json:
         mode.print_json(examination.model_dump_json())
     else:

@@ -26,6 +26,29 @@ SpecFile = Annotated[
         dir_okay=False,
     ),
 ]
+SpecFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SPEC",
+        help="KernelBench-format files, folders of them, or patterns such as 'level1/*.py'.",
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs", "-j", help="Runs at work side by side; by the number of cores if 0.", min=0
+    ),
+]
+Arch = Annotated[
+    str, typer.Option("--arch", help="nvcc target, such as sm_90a; the GPU's own if empty.")
+]
+Simplify = Annotated[
+    bool,
+    typer.Option(
+        "--allow-simplify/--no-allow-simplify",
+        help="A repair may give up structure, such as stages or tensor cores.",
+    ),
+]
 Math = Annotated[MathMode, typer.Option("--math", help="The arithmetic that a kernel may use.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seeds inputs and fiber order.")]
 Steps = Annotated[int | None, typer.Option("--steps", help="Most optimization steps.", min=0)]
@@ -64,6 +87,19 @@ Record = Annotated[
     Path | None,
     typer.Option("--record", help="Record the model's answers, for replay:FILE.", dir_okay=False),
 ]
+
+
+def models_of(options: Sequence[str] | None) -> tuple[str, dict[str, str]]:
+    """The model for all agents, and those of single ones.
+
+    Raises:
+        ValueError: One of them is no agent's.
+    """
+    from cutegen.agents.models.choice import by_agent
+    from cutegen.agents.models.resolve import DEFAULT_MODEL
+
+    common, own = by_agent(options or ())
+    return common or DEFAULT_MODEL, own
 
 
 def temperatures_of(options: Sequence[str]) -> tuple[float | None, dict[str, float]]:

@@ -8,9 +8,11 @@ import typer
 
 from cutegen.answering import Exit, Mode
 from cutegen.cli_options import (
+    Arch,
     AsJson,
     Dollars,
     ExecutorName,
+    Jobs,
     Math,
     ModelNames,
     ProfilingMode,
@@ -20,16 +22,19 @@ from cutegen.cli_options import (
     Run,
     RunsDir,
     Seed,
-    SpecFile,
+    Simplify,
+    SpecFiles,
     StartMode,
     Steps,
     Temperatures,
     Tokens,
     WallTime,
     budget_of,
+    models_of,
     run_folder,
     temperatures_of,
 )
+from cutegen.cli_suite import follow_suite, make_suite
 from cutegen.math_mode import MathMode
 
 if TYPE_CHECKING:
@@ -48,7 +53,7 @@ def add_run_commands(app: typer.Typer) -> None:
 
 
 def run(
-    spec: SpecFile,
+    specs: SpecFiles,
     *,
     model: ModelNames = None,
     temperature: Temperatures = None,
@@ -56,61 +61,66 @@ def run(
     runs_dir: RunsDir = Path("runs"),
     math: Math = MathMode.FP32,
     seed: Seed = 0,
-    run_id: Annotated[str | None, typer.Option(help="Name of the run folder.")] = None,
-    arch: Annotated[
-        str, typer.Option(help="nvcc target, such as sm_90a; the GPU's own if empty.")
-    ] = "",
+    run_id: Annotated[
+        str | None,
+        typer.Option(help="Name of the folder of the run (or suite); one of that name goes on."),
+    ] = None,
+    arch: Arch = "",
     steps: Steps = None,
     wall_s: WallTime = None,
     tokens: Tokens = None,
     usd: Dollars = None,
-    allow_simplify: Annotated[
-        bool, typer.Option(help="A repair may give up structure, such as stages or tensor cores.")
-    ] = False,
+    allow_simplify: Simplify = False,
     profiling: ProfilingMode = "delayed",
     repair: RepairMode = "patch",
     start: StartMode = "best",
     record: Record = None,
+    jobs: Jobs = 0,
     progress: Progress = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a kernel for a spec: write it, verify it, make it faster.
 
+    Several specs are a suite: one run each, side by side (`cutegen suite --help`).
+
     With `--model human` it ends (exit code 4) wherever a model would be asked, and says in which
     file the prompt lies; go on with `cutegen resume RUN --reply FILE`.
 
-    Example: `cutegen run tests/kernelbench/level1/25_Swish.py`
+    Examples: `cutegen run tests/kernelbench/level1/25_Swish.py`,
+    `cutegen run 'level1/2*.py' --model openai:gpt-5 --usd 2`
     """
     mode = Mode(as_json, _STATUSES, progress=progress)
     with mode.faults_told():
-        from cutegen.agents.models.choice import by_agent
-        from cutegen.agents.models.resolve import DEFAULT_MODEL
-        from cutegen.graphs.running import stream_graph
+        from cutegen.graphs.context import Context
+        from cutegen.graphs.running import stream_context
+        from cutegen.graphs.suite_graph import expand
         from cutegen.spec import KernelSpec
 
-        common, models = by_agent(model or ())
+        common, models = models_of(model)
         warmth, temperatures = temperatures_of(temperature or ())
-        _follow(
-            mode,
-            stream_graph(
-                KernelSpec.from_kernelbench(spec, math_mode=math, seed=seed),
-                model=common or DEFAULT_MODEL,
-                models=models,
-                temperature=warmth,
-                temperatures=temperatures,
-                executor=executor,
-                budget=budget_of(steps, wall_s, tokens, usd),
-                runs_dir=runs_dir,
-                run_id=run_id,
-                seed=seed,
-                arch=arch,
-                allow_simplify=allow_simplify,
-                profiling=profiling,
-                repair=repair,
-                start=start,
-                record=record,
-            ),
+        context = Context(
+            model=common,
+            models=models,
+            temperature=warmth,
+            temperatures=temperatures,
+            executor=executor,
+            arch=arch,
+            seed=seed,
+            runs_dir=str(runs_dir),
+            math_mode=math.value,
+            allow_simplify=allow_simplify,
+            profiling=profiling,
+            repair=repair,
+            start=start,
+            **budget_of(steps, wall_s, tokens, usd).model_dump(),
         )
+        files = expand(specs)
+        if len(files) > 1:
+            if record is not None:
+                raise ValueError("--record takes the answers of one run: name one spec")
+            make_suite(mode, files, context, run_id, jobs)
+        spec = KernelSpec.from_kernelbench(files[0], math_mode=math, seed=seed)
+        _follow(mode, stream_context(spec, context, run_id, record=record))
 
 
 def resume(
@@ -135,10 +145,13 @@ def resume(
         ),
     ] = None,
     record: Record = None,
+    jobs: Jobs = 0,
     progress: Progress = None,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run: killed, emulated and now on a GPU, or waiting for a person's reply.
+
+    A suite goes on too: what was killed, broke or waits, and with `--executor` every run of it.
 
     Example: `cutegen resume runs/20260101-swish --executor cuda`
     """
@@ -146,13 +159,23 @@ def resume(
     with mode.faults_told():
         from cutegen.agents.models.choice import by_agent
         from cutegen.graphs.resuming import stream_resumed
+        from cutegen.graphs.suite_following import is_suite
+        from cutegen.graphs.suite_running import stream_resumed_suite
 
+        folder = run_folder(run, runs_dir)
+        if is_suite(folder):
+            chosen = (model, temperature, steps, wall_s, tokens, usd, reply, record)
+            if any(choice is not None for choice in chosen):
+                raise ValueError(
+                    f"{folder} is a suite, whose runs keep their models and budgets: resume one "
+                    "of the runs in it, or the suite with --executor and --jobs only"
+                )
+            follow_suite(mode, stream_resumed_suite(folder, executor=executor, jobs=jobs))
         # the run's own budget, unless another one is asked for
         limits = (steps, wall_s, tokens, usd)
         budget = None if all(limit is None for limit in limits) else budget_of(*limits)
         common, models = by_agent(model or ())
         warmth, temperatures = temperatures_of(temperature or ())
-        folder = run_folder(run, runs_dir)
         text = None if reply is None else _read(reply)
         _follow(
             mode,

@@ -70,7 +70,10 @@ def export_run(
 
 @runs_app.command("list")
 def list_runs(runs_dir: RunsDir = Path("runs"), as_json: AsJson = False) -> None:
-    """Every run in a folder, newest first."""
+    """Every run in a folder, newest first; those of a suite as SUITE/RUN.
+
+    Example: `cutegen runs list --runs-dir runs --json`
+    """
     mode = Mode(as_json)
     with mode.faults_told():
         from cutegen.report.listing import find_runs, show_runs
@@ -84,13 +87,26 @@ def list_runs(runs_dir: RunsDir = Path("runs"), as_json: AsJson = False) -> None
 
 @runs_app.command("show")
 def show_run(run: Run, runs_dir: RunsDir = Path("runs"), as_json: AsJson = False) -> None:
-    """What a finished run came to."""
+    """What a finished run, or suite, came to.
+
+    Example: `cutegen runs show 20260101-swish`
+    """
     mode = Mode(as_json)
     with mode.faults_told():
+        from cutegen.report.suite_table import show_suite
         from cutegen.report.terminal import show_result
         from cutegen.result import RunResult
+        from cutegen.suite import SUITE_FILE, SuiteResult
 
-        result = RunResult.load(run_folder(run, runs_dir))
+        folder = run_folder(run, runs_dir)
+        if (folder / SUITE_FILE).exists():
+            suite = SuiteResult.load(folder)
+            if mode.as_json:
+                mode.print_json(suite.model_dump_json())
+            else:
+                show_suite(mode.answers, suite)
+            return
+        result = RunResult.load(folder)
         if mode.as_json:
             mode.print_json(result.model_dump_json())
         else:
@@ -105,7 +121,10 @@ def prune_runs(
     yes: Annotated[bool, typer.Option("--yes", help="Delete; without it they are listed.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete run folders; without `--yes` only say which."""
+    """Delete run folders; without `--yes` only say which.
+
+    Example: `cutegen runs prune failed --yes`
+    """
     mode = Mode(as_json)
     with mode.faults_told():
         from cutegen.report.listing import RunState, find_runs, show_runs

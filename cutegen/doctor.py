@@ -1,5 +1,7 @@
 """What this machine can do: every outside thing CuTeGen may use, and what to do without it."""
 
+import ctypes
+import os
 import platform
 import shutil
 import sys
@@ -12,6 +14,7 @@ from cutegen.execution.cuda import CudaExecutor
 from cutegen.execution.protocol import EnvironmentUnfitError
 from cutegen.execution.sandbox_probe import probe
 from cutegen.frozen import Frozen
+from cutegen.measurement.environment import cache_folder
 from cutegen.measurement.self_test import SelfTest, SelfTestState, run_self_test
 from cutegen.measurement.telemetry import ReadingState, read_device
 from cutegen.toolchain.discovery import (
@@ -21,6 +24,8 @@ from cutegen.toolchain.discovery import (
     find_nvcc,
     find_sanitizer,
 )
+
+_LEAST_FREE = 256 << 20  # bytes; a build takes a few megabytes
 
 
 class Health(StrEnum):
@@ -67,8 +72,10 @@ def examine(*, self_test: bool = False) -> Examination:
         _tool("g++", lambda: find_gxx().describe(), without=Health.DEGRADED),
         _tool("CUTLASS", lambda: find_cutlass().describe(), without=Health.MISSING),
         _tool("nvcc", lambda: find_nvcc().describe(), without=Health.DEGRADED),
+        _driver(),
         _gpu(),
         _nvml(),
+        _cache(),
         _sandbox(),
         _tool("sanitizer", lambda: find_sanitizer().describe(), without=Health.DEGRADED),
         _program(
@@ -80,8 +87,8 @@ def examine(*, self_test: bool = False) -> Examination:
     executors = tuple(
         name
         for name, needs in (
-            ("cuda", {"CUTLASS", "nvcc", "GPU"}),
-            ("emulated", {"CUTLASS", "g++"}),
+            ("cuda", {"CUTLASS", "nvcc", "GPU", "cache"}),
+            ("emulated", {"CUTLASS", "g++", "cache"}),
         )
         if needs <= usable
     )
@@ -104,6 +111,32 @@ def _tool(part: str, find: Callable[[], str], without: Health) -> Finding:
         return Finding(part=part, health=Health.OK, detail=find())
     except ToolNotFoundError as error:
         return Finding(part=part, health=without, detail="not found", advice=str(error))
+
+
+def _driver() -> Finding:
+    """The NVIDIA driver, and whether it is new enough for PyTorch's CUDA."""
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return Finding(
+            part="driver",
+            health=Health.DEGRADED,
+            detail="libcuda.so.1 is not found",
+            advice="install the NVIDIA driver, or start the container with --gpus all; without "
+            "it kernels are verified on the emulator",
+        )
+    version = ctypes.c_int()
+    library.cuDriverGetVersion(ctypes.byref(version))
+    major, minor = version.value // 1000, version.value % 1000 // 10
+    built = tuple(map(int, (torch.version.cuda or "0.0").split(".")[:2]))
+    if (major, minor) >= built or major == built[0]:  # minor versions of CUDA are compatible
+        return Finding(part="driver", health=Health.OK, detail=f"for CUDA {major}.{minor}")
+    return Finding(
+        part="driver",
+        health=Health.DEGRADED,
+        detail=f"for CUDA {major}.{minor}, but PyTorch is built with {torch.version.cuda}",
+        advice="install a newer driver, or a PyTorch that is built with an older CUDA",
+    )
 
 
 def _gpu() -> Finding:
@@ -172,6 +205,32 @@ def _sandbox() -> Finding:
         "them, so judge only candidates that you would run yourself"
         if open_doors
         else "",
+    )
+
+
+def _cache() -> Finding:
+    """Where builds are kept, and whether they can be."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return _no_cache(f"{folder}: {error}")
+    if not os.access(folder, os.W_OK):
+        return _no_cache(f"{folder} cannot be written to")
+    if free < _LEAST_FREE:
+        return _no_cache(f"{folder} has only {free / 2**20:.0f} MiB left")
+    return Finding(
+        part="cache", health=Health.OK, detail=f"{folder}, {free / 2**30:.0f} GiB are free"
+    )
+
+
+def _no_cache(detail: str) -> Finding:
+    return Finding(
+        part="cache",
+        health=Health.MISSING,
+        detail=detail,
+        advice="let CUTEGEN_CACHE name a folder with room, to which you may write",
     )
 
 

@@ -22,6 +22,7 @@ from cutegen.graphs.suite_process import CONTEXT_FILE, keep_context, kept_contex
 from cutegen.spec import KernelSpec
 from cutegen.store import write_atomically
 from cutegen.suite import SuiteEvent, SuiteResult
+from cutegen.switches import Profiling, RepairForm, Start
 
 _SPECS = "specs"
 
@@ -43,6 +44,9 @@ def run_suite(
     math_mode: str = "fp32",
     nvcc_gate: bool = True,
     allow_simplify: bool = False,
+    profiling: Profiling = "delayed",
+    repair: RepairForm = "patch",
+    start: Start = "best",
     jobs: int = 0,
     on_event: Callable[[SuiteEvent], None] | None = None,
 ) -> SuiteResult:
@@ -66,6 +70,9 @@ def run_suite(
         math_mode: Of specs that are read from files, a value of ``MathMode``.
         nvcc_gate: On the emulator, also require nvcc, where it is found.
         allow_simplify: A repair may lower the structure.
+        profiling: For ablations, as are the next two: see ``run_graph``.
+        repair: In edits, or as whole files.
+        start: The kernel that each step starts from.
         jobs: How many runs are at work side by side; by the number of cores if 0. Measurements
             take turns on a GPU however many there are.
         on_event: Called with each event, in this thread.
@@ -87,6 +94,9 @@ def run_suite(
         math_mode=math_mode,
         nvcc_gate=nvcc_gate,
         allow_simplify=allow_simplify,
+        profiling=profiling,
+        repair=repair,
+        start=start,
         **(budget or Budget()).model_dump(),
         **(policy.model_dump() if policy else {}),
     )

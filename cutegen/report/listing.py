@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cutegen.events import RunStarted, read_events
+from cutegen.events import AgentWaits, RunStarted, read_events
 from cutegen.frozen import Frozen
 from cutegen.result import LOG_FILE, RESULT_FILE, RunResult, RunStatus
 
@@ -21,6 +21,7 @@ class RunState(StrEnum):
     FAILED = "FAILED"
     UNSUPPORTED = "UNSUPPORTED"
     STOPPED = "STOPPED"
+    WAITING = "WAITING"  # for a person's reply
     UNFINISHED = "UNFINISHED"  # begun, and at work still or killed: it can be resumed
 
 
@@ -42,25 +43,30 @@ class RunEntry(Frozen):
 def find_runs(runs_dir: Path) -> tuple[RunEntry, ...]:
     """The runs below ``runs_dir``, newest first; other folders are passed over.
 
+    The runs of a suite are called ``SUITE/RUN``.
+
     Raises:
         FileNotFoundError: There is no such folder.
     """
     if not runs_dir.is_dir():
         raise FileNotFoundError(f"no folder {runs_dir}: name the runs' own with --runs-dir")
-    entries = (_entry(folder) for folder in runs_dir.iterdir() if (folder / LOG_FILE).exists())
+    logs = (*runs_dir.glob(f"*/{LOG_FILE}"), *runs_dir.glob(f"*/*/{LOG_FILE}"))
+    entries = (_entry(log.parent, str(log.parent.relative_to(runs_dir))) for log in logs)
     return tuple(sorted(entries, key=lambda entry: entry.begun, reverse=True))
 
 
-def _entry(folder: Path) -> RunEntry:
+def _entry(folder: Path, name: str) -> RunEntry:
     begun = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
-    started = next((e for e in read_events(folder / LOG_FILE) if isinstance(e, RunStarted)), None)
+    events = read_events(folder / LOG_FILE)
+    started = next((event for event in events if isinstance(event, RunStarted)), None)
+    waits = bool(events) and isinstance(events[-1], AgentWaits)
     if started is not None and started.at:
         begun = datetime.fromtimestamp(started.at, UTC)
     nbytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     if (folder / RESULT_FILE).exists():
         result = RunResult.load(folder)
         return RunEntry(
-            run_id=result.run_id,
+            run_id=name,
             folder=folder,
             state=RunState(result.status.value),
             spec_name=result.spec_name,
@@ -72,9 +78,9 @@ def _entry(folder: Path) -> RunEntry:
             nbytes=nbytes,
         )
     return RunEntry(
-        run_id=folder.name,
+        run_id=name,
         folder=folder,
-        state=RunState.UNFINISHED,
+        state=RunState.WAITING if waits else RunState.UNFINISHED,
         spec_name=started.spec if started else "",
         executor=started.executor if started else "",
         model=started.model if started else "",

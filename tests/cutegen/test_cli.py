@@ -476,5 +476,23 @@ def test_what_typer_refuses_is_told_as_an_object_too(words: tuple[str, ...], sai
 def test_help_names_every_command() -> None:
     result = call("--help")
     assert result.exit_code == 0
-    for command in ("run", "resume", "evaluate", "spec", "doctor"):
+    for command in ("run", "resume", "suite", "evaluate", "spec", "export", "doctor", "runs"):
         assert f" {command} " in result.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run", "resume", "suite", "evaluate", "spec", "export", "doctor", "runs list", "runs show"],
+)
+def test_the_help_of_a_command_has_an_example_and_json(command: str) -> None:
+    told = call(*command.split(), "--help").stdout
+    assert f"cutegen {command} " in told.split("Example")[1]
+    assert "--json" in told
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    words = {"_CUTEGEN_COMPLETE": "complete_bash", "COMP_WORDS": "cutegen ev", "COMP_CWORD": "1"}
+    assert CliRunner().invoke(app, [], env=words, prog_name="cutegen").stdout == "evaluate\n"
+    words |= {"COMP_WORDS": "cutegen run --allow", "COMP_CWORD": "2"}
+    completed = CliRunner().invoke(app, [], env=words, prog_name="cutegen").stdout
+    assert completed.split() == ["--allow-simplify"]

@@ -49,6 +49,47 @@ def test_runs_are_listed_newest_first_with_their_state(runs: Path) -> None:
     assert set(listed) == {"swish", "killed"}
 
 
+@pytest.fixture(scope="module")
+def pair(runs: Path) -> Path:
+    """A suite of a good spec and a file that is none, by the command line."""
+    (runs / "notes" / "empty.py").write_text("import torch\n")
+    options = ("--executor", "emulated", "--steps", "0", "--runs-dir", runs, "--run-id", "pair")
+    code, text = call("run", SWISH, runs / "notes", *options, "--json")
+    answer = json.loads(text)
+    assert (code, answer["counts"]) == (1, {"SUCCEEDED": 1, "REFUSED": 1})
+    assert answer["geomean_speedup"] is None
+    assert list(answer["unmeasured"]) == ["small_swish", "empty"]
+    return runs / "pair"
+
+
+def test_a_suite_is_shown_listed_and_taken_up(runs: Path, pair: Path) -> None:
+    code, text = call("runs", "show", "pair", "--runs-dir", runs)
+    assert code == 0
+    assert "2 specs: 1 SUCCEEDED, 1 REFUSED; 1 verified" in text
+    assert "nothing was measured" in text
+    _, text = call("runs", "list", "--runs-dir", runs, "--json")
+    assert "pair/small_swish" in {run["run_id"] for run in json.loads(text)["runs"]}
+    code, text = call("runs", "show", "pair/small_swish", "--runs-dir", runs, "--json")
+    assert json.loads(text)["status"] == "SUCCEEDED"
+
+    code, text = call("resume", pair, "--steps", "3", "--json")
+    assert code == 2
+    assert "is a suite" in json.loads(text)["error"]
+    (runs / "notes" / "empty.py").write_text((SWISH.parent / "rms_norm.py").read_text())
+    code, text = call("resume", pair, "--json")
+    assert (code, json.loads(text)["counts"]) == (1, {"SUCCEEDED": 1, "UNSUPPORTED": 1})
+
+
+def test_what_cannot_be_done_with_many_specs(tmp_path: Path) -> None:
+    folder = SWISH.parent
+    code, text = call("run", folder, "--record", tmp_path / "r.jsonl", "--json")
+    assert code == 2
+    assert "name one spec" in json.loads(text)["error"]
+    code, text = call("suite", tmp_path / "*.py", "--json")
+    assert code == 2
+    assert "no KernelBench-format file" in json.loads(text)["error"]
+
+
 def test_a_run_is_shown_by_name(runs: Path) -> None:
     code, text = call("runs", "show", "swish", "--runs-dir", runs)
     assert code == 0

@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 from cutegen.cli import app
 from cutegen.doctor import Examination, Finding, Health, examine
 
-PARTS = ["python", "torch", "g++", "CUTLASS", "nvcc", "GPU", "NVML", "sandbox", "sanitizer", "ncu"]
+PARTS = ["python", "torch", "g++", "CUTLASS", "nvcc", "driver", "GPU", "NVML"]
+PARTS += ["cache", "sandbox", "sanitizer", "ncu"]
 
 
 def finding(examination: Examination, part: str) -> Finding:
@@ -63,10 +64,19 @@ def test_without_cutlass_nothing_can_be_made(
     assert examination.executors == ()
 
 
+def test_a_cache_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CUTEGEN_CACHE", str(tmp_path / "file" / "cache"))
+    examination = examine()
+    assert finding(examination, "cache").health is Health.MISSING
+    assert "CUTEGEN_CACHE" in finding(examination, "cache").advice
+    assert examination.executors == ()
+
+
 def test_the_program_answers_with_one_object() -> None:
     result = CliRunner().invoke(app, ["doctor", "--json"])
     examination = Examination.model_validate(json.loads(result.stdout))
-    assert [found.part for found in examination.findings] == PARTS
+    assert [found.part for found in examination.findings] == [*PARTS, "model"]
     assert result.exit_code == (0 if examination.executors else 3)
 
 
