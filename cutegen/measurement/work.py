@@ -1,6 +1,6 @@
 """The least work a spec demands: bytes and operations, counted from its trace."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import torch
@@ -14,6 +14,7 @@ _PRODUCTS = {
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), 1),
 }
 _CONVOLUTIONS = frozenset(("conv1d", "conv2d", "conv3d", "convolution"))
+_TRIANGLES = ("triu", "tril")
 # Every element of the operand is an element of the result, once.
 _WHOLE_VIEWS = """
 view reshape _unsafe_view flatten unflatten squeeze unsqueeze transpose t permute numpy_T mT
@@ -61,6 +62,8 @@ def count_work(spec: KernelSpec) -> Work:
         if operations:
             flops += operations
             products.append(traced)
+        elif _name(traced) in _TRIANGLES and (cut := _cut_product(traced, products)):
+            flops -= round(_flops(cut, shapes) * (1 - _kept(traced)))
     names = {_name(traced) for traced in spec.trace}
     used = {name for traced in spec.trace for name in _references(traced)}
     sources = [tensor for tensor in spec.timed.tensors if tensor.role != "output"]
@@ -89,12 +92,39 @@ def _name(traced: TracedOp) -> str:
 def _flops(traced: TracedOp, shapes: dict[str, tuple[int, ...]]) -> int:
     name = _name(traced)
     operands = [shapes.get(reference, ()) for reference in _references(traced)]
+    if name == "einsum":
+        terms = str(traced.args[0]).replace(" ", "").split("->")[0].split(",")
+        extents = {
+            letter: extent
+            for term, shape in zip(terms, operands, strict=False)
+            for letter, extent in zip(term, shape, strict=False)
+        }
+        return 2 * prod(extents.values()) if len(operands) == 2 else 0  # noqa: PLR2004 - a product
     if name in _PRODUCTS and len(operands) > _PRODUCTS[name]:
         shape = operands[_PRODUCTS[name]]
         return 2 * prod(traced.shape) * (shape[-1] if shape else 1)
     if name in _CONVOLUTIONS and len(operands) > 1:  # the weight is (out, in / groups, *kernel)
         return 2 * prod(traced.shape) * prod(operands[1][1:])
     return 0
+
+
+def _cut_product(traced: TracedOp, products: Sequence[TracedOp]) -> TracedOp | None:
+    """The product that a triangle is cut from, if it is one."""
+    operand = next(_references(traced), "")
+    return next((product for product in products if product.name == operand), None)
+
+
+def _kept(traced: TracedOp) -> float:
+    """The share of elements that lie in a triangle."""
+    diagonal = traced.args[1] if len(traced.args) > 1 else traced.kwargs.get("diagonal", 0)
+    rows, columns = traced.shape[-2:]
+    if not isinstance(diagonal, int):
+        return 1.0
+    below = sum(min(columns, max(0, row + diagonal)) for row in range(rows))  # n - m < diagonal
+    on = sum(0 <= row + diagonal < columns for row in range(rows))
+    upper = rows * columns - below
+    kept = upper if _name(traced) == "triu" else below + on
+    return kept / (rows * columns) if rows and columns else 1.0
 
 
 def _references(traced: TracedOp) -> Iterator[str]:

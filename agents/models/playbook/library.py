@@ -7,7 +7,8 @@ from cutegen.agents.models.playbook.chain import base_name
 from cutegen.agents.models.playbook.design import Design, Move
 from cutegen.agents.models.playbook.effects import rank
 from cutegen.agents.models.playbook.elementwise import ElementwiseDesign, ElementwisePlan
-from cutegen.agents.models.playbook.matmul import MatmulDesign, MatmulPlan
+from cutegen.agents.models.playbook.matmul import MatmulDesign
+from cutegen.agents.models.playbook.matmul_plan import MatmulPlan
 from cutegen.agents.models.playbook.product import PRODUCTS
 from cutegen.agents.models.playbook.reductions import REDUCTIONS
 from cutegen.agents.models.playbook.rows import RowDesign, RowPlan
@@ -44,6 +45,11 @@ class Playbook(Generic[DesignT]):
         """Play from ``family``, which was fitted to ``spec``."""
         self._spec = spec
         self._family = family
+
+    @property
+    def first_design(self) -> DesignT:
+        """Where the ladder of designs begins."""
+        return self._family.first
 
     def first_kernel(self, failed: Sequence[Step]) -> str:
         """The plain design, or after its failure another that a run may begin with."""
@@ -143,7 +149,7 @@ def playbook_for(
     """
     operations = {base_name(op) for op in spec.trace}
     if not operations.isdisjoint(PRODUCTS):
-        return Playbook(spec, MatmulPlan(spec))
+        return Playbook(spec, MatmulPlan(spec, arch))
     if not operations.isdisjoint(REDUCTIONS):
         return Playbook(spec, RowPlan(spec, arch))
     return Playbook(spec, ElementwisePlan(spec))

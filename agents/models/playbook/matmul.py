@@ -2,35 +2,43 @@
 
 from typing import ClassVar
 
-from cutegen.agents.models.playbook.chain import Chain
 from cutegen.agents.models.playbook.design import Design, Move
-from cutegen.agents.models.playbook.elementwise import Slot, compute_type, operand_slots
 from cutegen.agents.models.playbook.matmul_moves import (
+    HALVES,
+    MULTICAST,
     PREFETCH,
     REGISTERS,
     TENSOR,
     TILE,
     block_of,
+    chain_of,
     depth_of,
     small_block,
     square_tile,
     stages_of,
+    wgmma_of,
 )
-from cutegen.agents.models.playbook.operands import Operands
-from cutegen.agents.models.playbook.product import Product, find_product
-from cutegen.agents.models.playbook.unsupported import UnsupportedError
-from cutegen.spec import DType, KernelSpec
 
 _SMALLEST_TILE = 8
 _BLOCKS = ((64, 128), (64, 64))  # smaller than 128x128; at least 16 threads with groups of four
-_STATIC_SHARED_BYTES = 48 * 1024  # per block, on every architecture
+_WIDTHS = (256, 192, 128, 64)  # of a block tile that wgmma multiplies
+_LINE = 128  # bytes of a row of such a tile: a line of TMA's widest swizzle
+_BARRIERS = 1024  # bytes, with what alignment takes
+_REGISTERS = 96  # per thread for sums, where they are kept twice
+STATIC_SHARED_BYTES = 48 * 1024
+"""Per block, on every architecture."""
+DYNAMIC_SHARED_BYTES = 227 * 1024
+"""Per block of sm_90, when a kernel asks for it."""
 
 
 class MatmulDesign(Design):
     """Which decisions are taken, and the numbers that go with them.
 
     ``block_m``, ``block_n`` and ``block_k`` are extents of the register-tiled design's block
-    tile; the designs before it use square tiles of ``tile``.
+    tile; the designs before it use square tiles of ``tile``. With ``wgmma`` a block tile is 128
+    bytes deep. What the spec and the machine allow stands beside the decisions: ``half`` for
+    factors of one 16-bit type, ``hopper`` for wgmma and TMA, ``passes`` for the products of parts
+    that make one product of factors.
     """
 
     family: ClassVar[str] = "matmul"
@@ -43,13 +51,35 @@ class MatmulDesign(Design):
     block_m: int = 128
     block_n: int = 128
     block_k: int = 16
-    half: bool = False  # the factors are of one 16-bit type: tensor cores multiply them
+    half: bool = False
     tensor: bool = False
     stages: int = 3
+    hopper: bool = False
+    passes: int = 1
+    wgmma: bool = False
+    halves: bool = False
+    cluster: int = 1
+    chain: int = 1
 
     def template_name(self) -> str:
-        """Tensor cores are fed so differently that they have a template of their own."""
+        """Tensor cores are fed so differently that they have templates of their own."""
+        if self.wgmma:
+            return "hopper_matmul.cu.j2"
         return "tensor_matmul.cu.j2" if self.tensor else self.template
+
+    @property
+    def consumers(self) -> int:
+        """Threads that multiply by wgmma: a warpgroup for 64 rows."""
+        return 2 * self.block_m
+
+    @property
+    def parts(self) -> int:
+        """Parts that wgmma's factors are split into."""
+        return 2 if self.passes > 1 else 1
+
+    def ring_bytes(self) -> int:
+        """Bytes of dynamic shared memory that the design with wgmma takes per block."""
+        return _LINE * (self.block_m + self.block_n) * self.parts * self.stages + _BARRIERS
 
     def tensor_bytes(self) -> int:
         """Bytes of static shared memory that the design on tensor cores takes per block."""
@@ -57,12 +87,20 @@ class MatmulDesign(Design):
 
     def structural_moves(self) -> tuple[Move, ...]:
         """What can still be changed about the structure, in the order of an expert."""
+        if self.wgmma:
+            return self._hopper_moves()
+        hopper = (wgmma_of(self.passes),) if self.hopper else ()
         if self.tensor:
-            return ()
+            return hopper
         cores = (TENSOR,) if self.half else ()
         if self.registers:
-            return cores if self.prefetch else (*cores, PREFETCH)
-        return (*cores, REGISTERS) if self.tiled else (TILE, *cores, REGISTERS)
+            return (*cores, *hopper) if self.prefetch else (*cores, PREFETCH, *hopper)
+        registers = (REGISTERS,) if self.tiled else (TILE, REGISTERS)
+        return (*registers[:-1], *cores, registers[-1], *hopper)
+
+    def _hopper_moves(self) -> tuple[Move, ...]:
+        halves = () if self.halves or self.half else (HALVES,)
+        return (*halves, *((MULTICAST,) if self.cluster == 1 else ()))
 
     def first_moves(self) -> tuple[Move, ...]:
         """From the plain design to others that may serve as a first kernel where it fails."""
@@ -74,7 +112,7 @@ class MatmulDesign(Design):
         The block tile shrinks before the depth does: half of a depth is where tuning came from,
         and a design that was tried is no repair.
         """
-        if self.tensor:
+        if self.tensor or self.wgmma:
             return tuple(block_of(m, n) for m, n in _BLOCKS if m * n < self.block_m * self.block_n)
         if not self.registers:
             return (square_tile(_SMALLEST_TILE),) if self.tile > _SMALLEST_TILE else ()
@@ -88,6 +126,8 @@ class MatmulDesign(Design):
 
     def tuning_moves(self) -> tuple[Move, ...]:
         """Numbers worth trying once the structure has settled."""
+        if self.wgmma:
+            return self._hopper_tuning()
         if self.tensor:
             return self._tensor_tuning()
         if not self.registers:
@@ -110,83 +150,26 @@ class MatmulDesign(Design):
             *(block_of(m, n) for m, n in blocks),
         )
         return tuple(
-            move for move in moves if self.after(move).tensor_bytes() <= _STATIC_SHARED_BYTES
+            move for move in moves if self.after(move).tensor_bytes() <= STATIC_SHARED_BYTES
         )
 
-
-class MatmulPlan:
-    """What the template needs to know of a spec: the factors, and the epilogue chain."""
-
-    def __init__(self, spec: KernelSpec) -> None:
-        """Find the product, and follow the trace from it to the output.
-
-        Raises:
-            UnsupportedError: There is not exactly one product of leaf tensors, or what follows
-                it is not elementwise.
-        """
-        self.spec = spec
-        self.outputs = spec.timed.of("output")
-        self.product: Product = find_product(spec)
-        if any(out.shape != self.product.shape for out in self.outputs):
-            raise UnsupportedError(self.product.op, "its result is reshaped or reduced afterwards")
-        self.rank = len(self.product.shape)
-        self.compute = compute_type(spec)
-        operands = Operands(spec, self.product.shape)
-        chain = self._epilogue(operands)
-        self.statements = tuple(chain.statements)
-        self.results = tuple(chain.names[name] for name in spec.results)
-        self.slots: tuple[Slot, ...] = operand_slots(operands, chain)
-
-    @property
-    def writes_bool(self) -> bool:
-        """Whether an output holds truth values."""
-        return any(output.dtype is DType.BOOL for output in self.outputs)
-
-    @property
-    def pad(self) -> int:
-        """Elements between columns of a tile: they keep 16-byte alignment, and off one bank."""
-        return self.product.a.vector if self.compute is DType.FLOAT32 else 2
-
-    @property
-    def first(self) -> MatmulDesign:
-        """The plain design; double-precision tiles are half as deep, as they are twice as wide."""
-        types = {self.product.a.tensor.dtype, self.product.b.tensor.dtype}
-        half = len(types) == 1 and types <= {DType.FLOAT16, DType.BFLOAT16}
-        return MatmulDesign(
-            block_k=16 if self.compute is DType.FLOAT32 else 8,
-            half=half and self.compute is DType.FLOAT32,
+    def _hopper_tuning(self) -> tuple[Move, ...]:
+        """What fits shared memory, and registers where sums are kept twice."""
+        chains = (2, 4, 1) if self.passes > 1 else ()
+        widest = _REGISTERS * 2 if self.passes > 1 else max(_WIDTHS)
+        moves = (
+            *(chain_of(tiles, self.chain) for tiles in chains if tiles != self.chain),
+            *(
+                stages_of(stages, self.stages)
+                for stages in range(6, 1, -1)
+                if stages != self.stages
+            ),
+            *(
+                block_of(self.block_m, width, self.block_n)
+                for width in _WIDTHS
+                if width != self.block_n and width <= widest
+            ),
         )
-
-    def render(self, design: MatmulDesign) -> str:
-        """The source of one design."""
-        return design.render(plan=self, spec=self.spec, product=self.product)
-
-    def fits(self, design: MatmulDesign) -> bool:
-        """Whether the design's static shared memory is no more than a block may have."""
-        return self.shared_bytes(design) <= _STATIC_SHARED_BYTES
-
-    def shared_bytes(self, design: MatmulDesign) -> int:
-        """Bytes of static shared memory per block."""
-        if not design.tiled:
-            return 0
-        if design.tensor:
-            return design.tensor_bytes()
-        if not design.registers:
-            return 2 * design.tile * (design.tile + 1) * self.compute.itemsize
-        rows = design.block_m + design.block_n + 2 * self.pad
-        stages = 2 if design.prefetch else 1
-        return rows * design.block_k * stages * self.compute.itemsize
-
-    def _epilogue(self, operands: Operands) -> Chain:
-        before = self.product.consumed
-        for op in self.spec.trace:
-            operands.is_view(op)
-        names = {name: f"x_{name}" for name in operands.names()}
-        names |= {scalar.name: f"s_{scalar.name}" for scalar in self.spec.scalars}
-        chain = Chain(names | {self.product.name: "acc"}, self.compute)
-        if self.product.bias:
-            chain.add_sum(self.product.name, "acc", self.product.bias)
-        for op in self.spec.trace:
-            if op.name not in before:
-                chain.add(op)
-        return chain
+        return tuple(
+            move for move in moves if self.after(move).ring_bytes() <= DYNAMIC_SHARED_BYTES
+        )

@@ -24,6 +24,44 @@ PREFETCH = Move(
     "the latency of global memory hides behind arithmetic, and one barrier per tile is enough",
     {"prefetch": True},
 )
+HALVES = Move(
+    "split the factors into halves instead of TF32: each row scaled by a power of two so that its "
+    "largest element fits, the sums scaled back in the epilogue",
+    "a half has the 11 bits of TF32 and tensor cores multiply it twice as fast: up to 2x",
+    {"halves": True},
+)
+MULTICAST = Move(
+    "clusters of two blocks, one above the other: each loads half of their tile of B by TMA "
+    "multicast",
+    "a third less traffic from L2, which feeds more than 5 TB/s here: some percent",
+    {"cluster": 2},
+)
+
+
+def wgmma_of(passes: int) -> Move:
+    """To Hopper's instructions, with the fewest passes that keep the accuracy asked for."""
+    split = (
+        "fp32 factors split into a big and a small TF32 part by a kernel before, three products of "
+        "parts by wgmma, their sums promoted before truncation shows"
+        if passes > 1
+        else "products by wgmma"
+    )
+    return Move(
+        f"{split}; a producer warp keeps a ring of tiles full by TMA for two warpgroups, in blocks "
+        "that stay",
+        "tensor cores at their full rate instead of FMAs: 495 TFLOP/s of TF32, a third of it in "
+        "three passes"
+        if passes > 1
+        else "tensor cores at their full rate, 990 TFLOP/s",
+        {
+            "tiled": True,
+            "wgmma": True,
+            "tensor": False,
+            "block_m": 128,
+            "block_n": 128 if passes > 1 else 256,
+            "stages": 3 if passes > 1 else 4,
+        },
+    )
 
 
 def square_tile(extent: int, before: int = 0) -> Move:
@@ -46,13 +84,26 @@ def depth_of(extent: int, before: int = 0) -> Move:
     )
 
 
-def block_of(m: int, n: int) -> Move:
-    """Another block tile."""
+def block_of(m: int, n: int, before: int = 0) -> Move:
+    """Another block tile; ``before`` is the present extent along N where that alone changes."""
+    larger = 0 < before < n
     return Move(
         f"block tiles of {m}x{n}",
-        "more blocks to fill the machine with, against less reuse per block",
+        "more reuse per block, against fewer blocks to fill the machine with"
+        if larger
+        else "more blocks to fill the machine with, against less reuse per block",
         {"block_m": m, "block_n": n},
-        Effect.SMALLER,
+        Effect.REUSE if larger else Effect.SMALLER,
+    )
+
+
+def chain_of(tiles: int, before: int) -> Move:
+    """Another number of tiles between promotions of the sums."""
+    return Move(
+        f"sums promoted every {tiles} tiles of K",
+        "fewer additions outside the tensor cores, against longer chains that truncate",
+        {"chain": tiles},
+        Effect.REUSE if tiles > before else Effect.OTHER,
     )
 
 

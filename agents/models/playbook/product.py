@@ -1,6 +1,7 @@
 """Finding the matrix product in a trace: its factors, their orientation, extents and strides."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -9,7 +10,8 @@ from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.frozen import Frozen
 from cutegen.spec import DType, KernelSpec, TensorArg, TracedOp
 
-PRODUCTS = frozenset({"mm", "matmul", "bmm", "linear", "addmm"})
+PRODUCTS = frozenset({"mm", "matmul", "bmm", "linear", "addmm", "einsum"})
+_TRIANGLES = {"triu": "upper", "tril": "lower"}
 _TRANSPOSES = frozenset({"t", "numpy_T", "mT", "transpose", "permute"})
 _FACTORS = (DType.FLOAT64, DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)
 
@@ -39,7 +41,8 @@ class Factor(Frozen):
 class Product(Frozen):
     """``C(m, n, l) = sum over k of A(m, k, l) * B(n, k, l)``, in CuTe's order of modes.
 
-    ``consumed`` names the traced operations that are part of it.
+    ``consumed`` names the traced operations that are part of it. Of a result that is cut to a
+    ``triangle``, elements with ``n - m`` below (upper) or above (lower) ``diagonal`` are zero.
     """
 
     name: str
@@ -50,6 +53,8 @@ class Product(Frozen):
     b_is_nk: bool
     batched: bool
     bias: str = ""
+    triangle: Literal["", "upper", "lower"] = ""
+    diagonal: int = 0
     consumed: tuple[str, ...]
 
     @property
@@ -105,18 +110,40 @@ def find_product(spec: KernelSpec) -> Product:
             before = factors[source]
             factors[op.name] = Factor(tensor=before.tensor, swapped=not before.swapped)
             consumed.append(op.name)
-    return _product(products[0], factors, tuple(consumed))
+    return _triangle(spec, _product(products[0], factors, tuple(consumed)))
+
+
+def _triangle(spec: KernelSpec, product: Product) -> Product:
+    """The product together with a cut to a triangle, if it has one and nothing else uses it."""
+    users = [op for op in spec.trace if product.name in map(_reference, op.args)]
+    cut = users[0] if len(users) == 1 else None
+    plain = not product.bias and (product.batched or len(product.shape) == 2)  # noqa: PLR2004 - a matrix
+    if cut is None or base_name(cut) not in _TRIANGLES or not plain:
+        return product
+    diagonal = cut.args[1] if len(cut.args) > 1 else cut.kwargs.get("diagonal", 0)
+    if not isinstance(diagonal, int):
+        return product
+    return product.model_copy(
+        update={
+            "name": cut.name,
+            "triangle": _TRIANGLES[base_name(cut)],
+            "diagonal": diagonal,
+            "consumed": (*product.consumed, cut.name),
+        }
+    )
 
 
 def _product(op: TracedOp, factors: Mapping[str, Factor], consumed: tuple[str, ...]) -> Product:
     references = [_reference(value) for value in op.args[:3]]
-    bias = ""
+    bias, b_is_nk = "", base_name(op) == "linear"
     if base_name(op) == "addmm":
         if op.kwargs:
             raise UnsupportedError(op.op, "alpha and beta other than one have no design")
         bias, *references = references
     elif base_name(op) == "linear" and len(references) > 2:  # noqa: PLR2004 - (x, weight, bias)
         bias = references.pop()
+    elif base_name(op) == "einsum":
+        references, b_is_nk = _einsum(op)
     for reference in references[:2]:
         if reference not in factors:
             raise UnsupportedError(op.op, "a factor is computed, not given")
@@ -135,11 +162,30 @@ def _product(op: TracedOp, factors: Mapping[str, Factor], consumed: tuple[str, .
         shape=op.shape,
         a=a,
         b=b,
-        b_is_nk=base_name(op) == "linear",
+        b_is_nk=b_is_nk,
         batched=batched,
         bias=bias,
         consumed=consumed,
     )
+
+
+def _einsum(op: TracedOp) -> tuple[list[str], bool]:
+    """Factors of an equation that is a product of matrices, and whether the second is (N, K).
+
+    Raises:
+        UnsupportedError: The equation is none, or sums over other letters than the last of the
+            first factor.
+    """
+    equation, operands = str(op.args[0]).replace(" ", ""), op.args[1]
+    terms, _, result = equation.partition("->")
+    a, _, b = terms.partition(",")
+    shared = a[:-2] if len(b) > 2 else ""  # noqa: PLR2004 - a matrix
+    n = result[-1:]
+    plain = n and n not in a and result == a[:-1] + n and isinstance(operands, list)
+    if not plain or b not in (shared + a[-1:] + n, shared + n + a[-1:]):
+        raise UnsupportedError(op.op, f"no design multiplies by the equation {equation!r}")
+    assert isinstance(operands, list)
+    return [_reference(operand) for operand in operands], b.endswith(a[-1:])
 
 
 def _swaps_last_two(op: TracedOp) -> bool:

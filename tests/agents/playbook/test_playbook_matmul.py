@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from cutegen.agents.models.playbook.matmul import MatmulPlan
+from cutegen.agents.models.playbook.matmul_plan import MatmulPlan
 from cutegen.spec import KernelSpec
 from cutegen.verification.verdict import Verdict
 
@@ -24,6 +24,7 @@ def transposed(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 HALVES = [rand(40, 72, dtype=torch.float16), rand(136, 40, dtype=torch.float16)]
 TILED = {"tiled": True}
 REGISTERS = {"tiled": True, "registers": True, "block_m": 64, "block_n": 64}
+HOPPER = {"tiled": True, "wgmma": True, "block_m": 64, "block_n": 64, "stages": 2}
 TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k": 32}
 
 
@@ -49,6 +50,26 @@ TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k"
             "bf16",
             TENSOR | {"block_k": 64, "stages": 2},
         ),
+        # three passes: chains that end within a tile, and one product of several dimensions
+        (
+            lambda a, b: torch.einsum("bij,jk->bik", a, b),
+            [rand(2, 37, 72), rand(72, 40)],
+            "fp32",
+            HOPPER | {"chain": 2},
+        ),
+        # the whole ladder, and tiles that hold nothing but zeros
+        (
+            lambda a, b: torch.triu(a.T @ b),
+            [rand(40, 150), rand(40, 72)],
+            "fp32",
+            HOPPER | {"halves": True, "cluster": 2},
+        ),
+        (
+            lambda a, b: torch.tril(a @ b, 1),
+            [rand(2, 21, 37), rand(2, 37, 41)],
+            "fp32",
+            TILED,
+        ),
     ],
     ids=[
         "naive",
@@ -57,6 +78,9 @@ TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k"
         "half register tiles",
         "tensor cores",
         "batched odd tensor cores",
+        "three passes",
+        "triangle by halves in clusters",
+        "batched triangles",
     ],
 )
 def test_products(

@@ -95,8 +95,8 @@ def test_the_elementwise_ladder(model: PlaybookChatModel, silu: KernelSpec, aske
 
 def test_the_matmul_ladder(model: PlaybookChatModel, product: KernelSpec, asked: Asked) -> None:
     intents, sources = climb(model, product, asked, Decision.ACCEPTED)
-    words = ("shared memory", "register tile", "double-buffer")
-    assert [word in intent for word, intent in zip(words, intents, strict=True)] == [True] * 3
+    words = ("shared memory", "register tile", "double-buffer", "wgmma", "halves", "multicast")
+    assert [word in intent for word, intent in zip(words, intents, strict=True)] == [True] * 6
     assert len(set(sources)) == len(sources)
 
 
@@ -104,7 +104,7 @@ def test_a_rejected_move_is_not_tried_again(
     model: PlaybookChatModel, product: KernelSpec, asked: Asked
 ) -> None:
     intents, _ = climb(model, product, asked, Decision.REJECTED)
-    assert len(intents) == len(set(intents)) == 2
+    assert len(intents) == len(set(intents)) == 3
 
 
 @pytest.mark.parametrize("name", ["silu", "product"])
@@ -197,10 +197,12 @@ def test_the_bottleneck_orders_the_tuning(
     assert streams[Bottleneck.AT_THE_LIMIT] == []
     _, sources = climb(model, product, asked, Decision.ACCEPTED)
     bottlenecks = (Bottleneck.LATENCY, Bottleneck.OCCUPANCY)
-    tiles = {b: tune(model, product, asked, sources[-1], b) for b in bottlenecks}
+    tiles = {b: tune(model, product, asked, sources[3], b) for b in bottlenecks}
     assert tiles[Bottleneck.LATENCY][0] == "a block tile 32 deep in K"
     assert tiles[Bottleneck.OCCUPANCY][0] == "a block tile 8 deep in K"
     assert set(tiles[Bottleneck.LATENCY]) == set(tiles[Bottleneck.OCCUPANCY])
+    tuned = tune(model, product, asked, sources[-1], Bottleneck.COMPUTE)
+    assert tuned[0] == "sums promoted every 2 tiles of K"
 
 
 def test_tuning_never_returns_to_a_source_that_was_judged(

@@ -8,7 +8,8 @@ import torch
 
 from cutegen.agents.diagnostician import diagnose
 from cutegen.agents.models.playbook.elementwise import ElementwiseDesign, ElementwisePlan
-from cutegen.agents.models.playbook.matmul import MatmulDesign, MatmulPlan
+from cutegen.agents.models.playbook.matmul import MatmulDesign
+from cutegen.agents.models.playbook.matmul_plan import MatmulPlan
 from cutegen.agents.models.playbook.model import PlaybookChatModel
 from cutegen.agents.repairer import DEFAULT_BUDGET, repair
 from cutegen.agents.reply import Diagnosis, OutOfIdeas
