@@ -8,6 +8,7 @@ The reply format is plain text, since not every server offers tools or JSON mode
     <<<<<<< SEARCH … ======= … >>>>>>> REPLACE     anchored edits
     CAUSE: … / LINE: … / CHANGE: …         a diagnosis, most likely cause first
     OUT_OF_IDEAS: reason                   an optimizer has nothing to propose
+    STRUCTURE: evidence                    the tuner sees that the structure is at fault
     UNSUPPORTED: operation: reason         the synthesizer cannot write this kernel
 """
 
@@ -80,6 +81,12 @@ class OutOfIdeas(Frozen):
     """An optimizer has nothing left to propose, and says why."""
 
     reason: str
+
+
+class StructureAtFault(Frozen):
+    """The tuner hands the structure back: what in the profile no parameter can cure."""
+
+    evidence: str
 
 
 class Unsupported(Frozen):
@@ -160,6 +167,20 @@ def parse_refusal(text: str) -> OutOfIdeas | None:
     """Whether an agent says that it has nothing to propose."""
     reason = _field(text, "OUT_OF_IDEAS")
     return None if reason is None else OutOfIdeas(reason=reason or "not said")
+
+
+def parse_hand_back(text: str) -> StructureAtFault | None:
+    """Whether a tuner says that the structure is at fault, instead of proposing anything.
+
+    Raises:
+        ReplyError: It names no evidence.
+    """
+    evidence = _field(text, "STRUCTURE")
+    if evidence is None or _EDIT_BEGINS.search(text):
+        return None
+    if not evidence:
+        raise ReplyError("`STRUCTURE:` names no evidence; write what the profile shows after it")
+    return StructureAtFault(evidence=evidence)
 
 
 def _cause(part: str) -> Cause:

@@ -55,7 +55,11 @@ class RepairRequest(Frozen):
 
 
 class StructuralRequest(Frozen):
-    """Propose one structural change of the best verified kernel."""
+    """Propose one structural change of a verified kernel.
+
+    ``evidence`` is what the tuner saw in the profile when it handed this structure back; empty
+    where it did not.
+    """
 
     agent: Literal["structural_optimizer"] = "structural_optimizer"
     spec: KernelSpec
@@ -64,10 +68,14 @@ class StructuralRequest(Frozen):
     source: str
     fingerprint: Fingerprint
     history: tuple[Step, ...] = ()
+    evidence: str = ""
 
 
 class TuningRequest(Frozen):
-    """Propose a change of parameters, with the profile at hand; None in a run without one."""
+    """Propose a change of parameters, with the profile at hand; None in a run without one.
+
+    ``may_hand_back``: the tuner may say that the structure is at fault.
+    """
 
     agent: Literal["profile_tuner"] = "profile_tuner"
     spec: KernelSpec
@@ -77,6 +85,7 @@ class TuningRequest(Frozen):
     fingerprint: Fingerprint
     profile: Profile | None
     history: tuple[Step, ...] = ()
+    may_hand_back: bool = False
 
 
 AgentRequest = (

@@ -23,6 +23,12 @@ class Decision(StrEnum):
     REJECTED = "rejected"  # verified, but no gain (or none that can be shown)
     FAILED = "failed"  # never verified
     NO_PROPOSAL = "no-proposal"  # the agent declared itself out of ideas
+    HANDED_BACK = "handed-back"  # the tuner sees in the profile that the structure is at fault
+
+    @property
+    def is_about_a_proposal(self) -> bool:
+        """Whether there was something to decide about."""
+        return self not in (Decision.NO_PROPOSAL, Decision.HANDED_BACK)
 
 
 class Step(Frozen):

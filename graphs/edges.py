@@ -56,7 +56,7 @@ def structure_is_stable(history: Sequence[Step], policy: StabilityPolicy) -> Sta
     fraction = accepted[-1].roofline_fraction
     if fraction is not None and fraction >= ROOFLINE:
         return Stability(stable=True, why=f"the best reaches {fraction:.0%} of the roofline")
-    since = _after_last_structure(history)
+    since = after_last_structure(history)
     refusals = sum(
         step.kind is StepKind.STRUCTURAL and step.decision is Decision.NO_PROPOSAL for step in since
     )
@@ -89,7 +89,7 @@ def tuning_is_left(history: Sequence[Step]) -> bool:
         step.kind is StepKind.TUNING and step.decision is Decision.NO_PROPOSAL
         for step in _since_last_accepted(history)
     )
-    last = _rounds(_after_last_structure(history), StepKind.TUNING)[-TUNING_PATIENCE:]
+    last = _rounds(after_last_structure(history), StepKind.TUNING)[-TUNING_PATIENCE:]
     return not said_no and (len(last) < TUNING_PATIENCE or any(map(_was_accepted, last)))
 
 
@@ -99,7 +99,7 @@ def _rounds(history: Sequence[Step], kind: StepKind) -> list[list[Step]]:
     ours = False
     for step in history:
         if step.kind is not StepKind.REPAIR:
-            ours = step.kind is kind and step.decision is not Decision.NO_PROPOSAL
+            ours = step.kind is kind and step.decision.is_about_a_proposal
             if ours:
                 rounds.append([])
         if ours:
@@ -129,7 +129,7 @@ def _quiet_rounds(since: Sequence[Step], accepted: Sequence[Step], epsilon: floa
     return quiet
 
 
-def _after_last_structure(history: Sequence[Step]) -> Sequence[Step]:
+def after_last_structure(history: Sequence[Step]) -> Sequence[Step]:
     """The steps after the last accepted one whose fingerprint was new."""
     start = 0
     best: Fingerprint | None = None

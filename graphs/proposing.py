@@ -4,7 +4,7 @@ from cutegen.agents.ask import LostStep
 from cutegen.agents.diagnostician import diagnose as ask_diagnostician
 from cutegen.agents.profile_tuner import propose_tuning
 from cutegen.agents.repairer import repair as ask_repairer
-from cutegen.agents.reply import Diagnosis, OutOfIdeas, Unsupported
+from cutegen.agents.reply import Diagnosis, OutOfIdeas, StructureAtFault, Unsupported
 from cutegen.agents.request import (
     DiagnosisRequest,
     RepairRequest,
@@ -16,11 +16,12 @@ from cutegen.agents.revision import Revision
 from cutegen.agents.structural_optimizer import propose_structure
 from cutegen.agents.synthesizer import synthesize as ask_synthesizer
 from cutegen.events import Diagnosed, NothingProposed, Profiled
+from cutegen.graphs.gate import handed_back
 from cutegen.graphs.standing import open_predicate
 from cutegen.graphs.state import Attempt, State, Stop
 from cutegen.graphs.steps import nothing_proposed, propose
 from cutegen.graphs.workshop import Workshop
-from cutegen.history import Decision, StepKind
+from cutegen.history import Decision, Step, StepKind
 from cutegen.measurement.profile import Profile
 from cutegen.result import RunStatus
 
@@ -137,6 +138,7 @@ def structural_optimizer(state: State, shop: Workshop) -> State:
         source=source,
         fingerprint=shop.design(source).fingerprint,
         history=shop.history,
+        evidence=said.reason if (said := handed_back(_counted(state, shop))) else "",
     )
     value = propose_structure(shop.chat(STRUCTURAL_OPTIMIZER), request).value
     return _optimized(state, shop, value, STRUCTURAL_OPTIMIZER, StepKind.STRUCTURAL)
@@ -144,7 +146,7 @@ def structural_optimizer(state: State, shop: Workshop) -> State:
 
 def profile(state: State, shop: Workshop) -> State:
     """Explain where a verified kernel's time goes. Refuses while the predicate is false."""
-    open_predicate(shop.history[state.get("counted_from", 0) :], shop.settings)
+    open_predicate(_counted(state, shop), shop.settings)
     best = _base(state, shop)
     found = shop.profile(shop.source(best), shop.measurement(best))
     kept = shop.folder.store.put_model(found)
@@ -163,14 +165,16 @@ def profile(state: State, shop: Workshop) -> State:
 def profile_tuner(state: State, shop: Workshop) -> State:
     """Ask for a change of parameters, with the profile at hand where the run makes any."""
     source = shop.source(_base(state, shop))
+    profiled = _profile(state, shop)
     request = TuningRequest(
         spec=shop.spec,
         header=shop.header,
         arch=shop.settings.arch,
         source=source,
         fingerprint=shop.design(source).fingerprint,
-        profile=_profile(state, shop),
+        profile=profiled,
         history=shop.history,
+        may_hand_back=profiled is not None and handed_back(_counted(state, shop)) is None,
     )
     value = propose_tuning(shop.chat(PROFILE_TUNER), request).value
     return _optimized(state, shop, value, PROFILE_TUNER, StepKind.TUNING)
@@ -179,7 +183,7 @@ def profile_tuner(state: State, shop: Workshop) -> State:
 def _optimized(
     state: State,
     shop: Workshop,
-    value: Revision | OutOfIdeas | LostStep,
+    value: Revision | StructureAtFault | OutOfIdeas | LostStep,
     agent: str,
     kind: StepKind,
 ) -> State:
@@ -195,15 +199,26 @@ def _optimized(
             expected=value.expected,
             parent=_base(state, shop)["id"],
         )
-    declined = isinstance(value, OutOfIdeas)
+    decision, reason = _declined(value)
     return update | nothing_proposed(
-        shop,
-        state,
-        agent=agent,
-        kind=kind,
-        decision=Decision.NO_PROPOSAL if declined else Decision.FAILED,
-        reason=value.reason,
+        shop, state, agent=agent, kind=kind, decision=decision, reason=reason
     )
+
+
+def _declined(value: StructureAtFault | OutOfIdeas | LostStep) -> tuple[Decision, str]:
+    """What a turn without a proposal comes to, and why there is none."""
+    match value:
+        case StructureAtFault():
+            return Decision.HANDED_BACK, value.evidence
+        case OutOfIdeas():
+            return Decision.NO_PROPOSAL, value.reason
+        case LostStep():
+            return Decision.FAILED, value.reason
+
+
+def _counted(state: State, shop: Workshop) -> tuple[Step, ...]:
+    """The steps that the predicate reads."""
+    return shop.history[state.get("counted_from", 0) :]
 
 
 def _profile(state: State, shop: Workshop) -> Profile | None:

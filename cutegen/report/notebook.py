@@ -31,6 +31,7 @@ _DECISIONS = {
     Decision.REJECTED: markup.DOUBTFUL,
     Decision.FAILED: markup.BAD,
     Decision.NO_PROPOSAL: markup.DOUBTFUL,
+    Decision.HANDED_BACK: markup.DOUBTFUL,
 }
 _RUNS = {RunStatus.SUCCEEDED: markup.GOOD, RunStatus.FAILED: markup.BAD}
 

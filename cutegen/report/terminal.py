@@ -36,6 +36,7 @@ _DECISION_STYLES = {
     Decision.REJECTED: "yellow",
     Decision.FAILED: "red",
     Decision.NO_PROPOSAL: "dim",
+    Decision.HANDED_BACK: "magenta",
 }
 _HEALTH_STYLES = {Health.OK: "green", Health.DEGRADED: "yellow", Health.MISSING: "red"}
 

@@ -268,7 +268,7 @@ def shape_of(decision: Decision, x: float, y: float, colour: str) -> Markup:
             return halo + svg.element(
                 "path", d=cross, stroke=svg.BAD, stroke_width=2.4, stroke_linecap="round"
             )
-        case Decision.NO_PROPOSAL:
+        case Decision.NO_PROPOSAL | Decision.HANDED_BACK:
             return svg.element("circle", cx=x, cy=y, r=2.5, fill=svg.MUTED)
 
 

@@ -16,7 +16,7 @@ from cutegen.graphs.kernel_graph import graph
 from cutegen.graphs.settings import Budget, Settings, StabilityPolicy
 from cutegen.graphs.standing import open_predicate
 from cutegen.graphs.workshop import RunFolder
-from cutegen.history import Decision, Step
+from cutegen.history import Decision, Step, StepKind
 from cutegen.method import Method
 from cutegen.result import RunResult, RunStatus
 from cutegen.switches import Profiling
@@ -30,12 +30,19 @@ def with_profiling(profiling: Profiling, policy: StabilityPolicy) -> Settings:
     return SETTINGS.model_copy(update={"policy": policy, "method": method})
 
 
+def _answered(history: tuple[Step, ...]) -> bool:
+    """Whether a structural round followed the last time a structure was handed back."""
+    back = [i for i, step in enumerate(history) if step.decision is Decision.HANDED_BACK]
+    return not back or any(step.kind is StepKind.STRUCTURAL for step in history[back[-1] + 1 :])
+
+
 @given(histories, policies)
 def test_only_immediate_profiling_gets_round_the_predicate(
     history: tuple[Step, ...], policy: StabilityPolicy
 ) -> None:
-    stable = structure_is_stable(history, policy).stable
-    verified = any(step.decision is Decision.ACCEPTED for step in history)
+    answered = _answered(history)
+    stable = answered and structure_is_stable(history, policy).stable
+    verified = answered and any(step.decision is Decision.ACCEPTED for step in history)
     for profiling, opened in (("delayed", stable), ("never", stable), ("immediate", verified)):
         settings = with_profiling(profiling, policy)
         found = gate(history, settings)

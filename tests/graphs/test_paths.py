@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from cutegen.events import Built, PredicateChanged, Profiled, read_events
+from cutegen.events import Built, PredicateChanged, PredicateHeld, Profiled, read_events
 from cutegen.execution import EmulatedExecutor, EnvironmentUnfitError
 from cutegen.execution.protocol import MeasurementJob
 from cutegen.graphs.resuming import resume_run
 from cutegen.graphs.running import arun_graph, run_graph, stream_graph
 from cutegen.graphs.settings import Budget, StabilityPolicy
-from cutegen.graphs.workshop import has_nvcc
+from cutegen.graphs.workshop import RunFolder, has_nvcc
 from cutegen.history import Decision
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.result import RunResult, RunStatus
@@ -165,24 +165,77 @@ def test_a_move_that_changes_nothing_is_rejected(play: Play, script: Any) -> Non
     assert "256→128" in played.result.steps[-1].reason
 
 
-def test_a_tuning_that_changes_the_structure_closes_the_edge(play: Play, script: Any) -> None:
+def test_a_tuning_that_changes_the_structure_is_refused(play: Play, script: Any) -> None:
+    structural = script.tuning(script.flat, script.strided)
     played = play(
         [
             script.first(),
             *script.out_of_ideas("structural_optimizer", times=2),
-            script.tuning(script.flat, script.strided),
+            structural,
+            structural,  # asked again, with the reason
+            *script.out_of_ideas("profile_tuner"),
+        ]
+    )
+    assert [e.stable for e in played.events if isinstance(e, PredicateChanged)] == [True]
+    assert played.steps[3] == ("tuning", "failed")
+    assert "grid: one-tile-per-block → grid-stride" in played.result.steps[3].reason
+    assert played.result.best.source == script.source
+
+
+def test_the_tuner_hands_a_structure_back_with_the_evidence(play: Play, script: Any) -> None:
+    """The edge is held, opened, closed, and after a change of structure opened again."""
+    evidence = "one block per tile: launches weigh as much as the work (31 %)"
+    played = play(
+        [
+            script.first(),
+            *script.out_of_ideas("structural_optimizer", times=2),
+            ("profile_tuner", f"STRUCTURE: {evidence}\n"),
+            script.structure(script.flat, script.strided),
             *script.out_of_ideas("structural_optimizer", times=2),
             *script.out_of_ideas("profile_tuner"),
         ]
     )
-    assert [e.stable for e in played.events if isinstance(e, PredicateChanged)] == [
-        True,
-        False,
-        True,
+    assert played.result.status is RunStatus.SUCCEEDED, played.result.reason
+    told = [(e.stable, e.why) for e in played.events if isinstance(e, PredicateChanged)]
+    assert told == [
+        (True, "the structural optimizer is out of ideas"),
+        (False, f"the tuner hands the structure back: {evidence}"),
+        (True, "the structural optimizer is out of ideas"),
     ]
+    held = [e.why for e in played.events if isinstance(e, PredicateHeld)]
+    assert held[0] == "0 of at least 2 structural rounds"
+    assert f"the tuner hands the structure back: {evidence}" in held
+    assert held[-1].startswith("1 of at least 2")
+    assert played.steps[3:5] == [("tuning", "handed-back"), ("structural", "accepted")]
     profiled = [e.candidate for e in played.events if isinstance(e, Profiled)]
-    assert profiled == [played.result.steps[0].candidate, played.result.steps[3].candidate]
-    assert played.result.status is RunStatus.SUCCEEDED
+    assert profiled == [played.result.steps[0].candidate, played.result.steps[4].candidate]
+    store = RunFolder(played.result.run_dir).store
+    with_evidence = [
+        (call.agent, call.step)
+        for call in played.calls
+        if evidence in store.get_text(call.prompt) and call.agent != "profile_tuner"
+    ]
+    assert with_evidence == [("structural_optimizer", 4)]
+
+
+def test_a_structure_is_handed_back_once(play: Play, script: Any) -> None:
+    back = ("profile_tuner", "STRUCTURE: it is at fault\n")
+    played = play(
+        [
+            script.first(),
+            *script.out_of_ideas("structural_optimizer", times=2),
+            back,
+            *script.out_of_ideas("structural_optimizer"),
+            back,
+            *script.out_of_ideas("profile_tuner"),
+        ]
+    )
+    assert played.steps[3:] == [
+        ("tuning", "handed-back"),
+        ("structural", "no-proposal"),
+        ("tuning", "no-proposal"),
+    ]
+    assert len(played.calls) == 7
 
 
 def test_quiet_rounds_open_the_edge(play: Play, script: Any) -> None:

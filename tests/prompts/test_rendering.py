@@ -199,6 +199,9 @@ REQUESTS: dict[str, AgentRequest] = {
     "repairer_without_diagnosis": REPAIR.model_copy(update={"causes": ()}),
     "repairer_that_rewrites": REPAIR.model_copy(update={"rewrite": True}),
     "structural_optimizer": STRUCTURE,
+    "structural_optimizer_with_evidence": STRUCTURE.model_copy(
+        update={"evidence": "32 bytes are moved for each 4 that are used"}
+    ),
     **{
         f"structural_optimizer_of_a_{kind.value}_on_{arch}": STRUCTURE.model_copy(
             update={"arch": arch, "spec": SCALE.model_copy(update={"kernel_class": kind})}
@@ -215,6 +218,14 @@ REQUESTS: dict[str, AgentRequest] = {
         fingerprint=fingerprint(SOURCE),
         profile=PROFILE,
         history=HISTORY,
+    ),
+    "profile_tuner_that_may_hand_back": TuningRequest(
+        **SHARED,
+        source=SOURCE,
+        fingerprint=fingerprint(SOURCE),
+        profile=PROFILE,
+        history=HISTORY,
+        may_hand_back=True,
     ),
     "profile_tuner_without_profile": TuningRequest(
         **SHARED,
@@ -253,7 +264,7 @@ def test_a_prompt_is_tidy(name: str) -> None:
 def test_the_profile_reaches_the_tuner_only(name: str) -> None:
     prompt = render(REQUESTS[name])
     told = PROFILE.evidence in prompt.user
-    assert told == (name == "profile_tuner")
+    assert told == (name in {"profile_tuner", "profile_tuner_that_may_hand_back"})
 
 
 @pytest.mark.parametrize("name", REQUESTS)

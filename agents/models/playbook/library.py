@@ -5,7 +5,6 @@ from typing import Generic, Protocol, TypeVar
 
 from cutegen.agents.models.playbook.chain import base_name
 from cutegen.agents.models.playbook.design import Design, Move
-from cutegen.agents.models.playbook.effects import rank
 from cutegen.agents.models.playbook.elementwise import ElementwiseDesign, ElementwisePlan
 from cutegen.agents.models.playbook.matmul import MatmulDesign
 from cutegen.agents.models.playbook.matmul_plan import MatmulPlan
@@ -15,13 +14,12 @@ from cutegen.agents.models.playbook.rows import RowDesign, RowPlan
 from cutegen.agents.models.playbook.writing import out_of_ideas, patch, unsupported, whole_kernel
 from cutegen.history import Step
 from cutegen.kernel import candidate_id
-from cutegen.measurement.profile import Bottleneck, Profile
 from cutegen.spec import KernelSpec
 from cutegen.toolchain.nvcc import DEFAULT_ARCH
 
 DesignT = TypeVar("DesignT", bound=Design)
 
-_NOT_OURS = "this source is not the playbook's own, and the playbook changes no other"
+NOT_OURS = "this source is not the playbook's own, and the playbook changes no other"
 
 
 class Family(Protocol[DesignT]):
@@ -67,20 +65,8 @@ class Playbook(Generic[DesignT]):
         """The first structural move from ``source`` that was not tried."""
         design = self.design_of(source)
         if design is None:
-            return out_of_ideas(_NOT_OURS)
-        return self._move(design, source, design.structural_moves(), history)
-
-    def next_parameters(self, source: str, profile: Profile | None, history: Sequence[Step]) -> str:
-        """The first change of numbers that was not tried, in the order the profile asks for."""
-        design = self.design_of(source)
-        if design is None:
-            return out_of_ideas(_NOT_OURS)
-        if profile is None:
-            return self._move(design, source, design.tuning_moves(), history)
-        if profile.bottleneck is Bottleneck.AT_THE_LIMIT:
-            return out_of_ideas(f"the kernel is at the limit: {profile.evidence}")
-        moves = sorted(design.tuning_moves(), key=lambda m: rank(m.effect, profile.bottleneck))
-        return self._move(design, source, moves, history)
+            return out_of_ideas(NOT_OURS)
+        return self.move(design, source, design.structural_moves(), history)
 
     def intended(self, source: str) -> str | None:
         """What the playbook would write for the design a source names; None for a stranger's."""
@@ -118,9 +104,10 @@ class Playbook(Generic[DesignT]):
         """The source of a design for this spec."""
         return self._family.render(design)
 
-    def _move(
+    def move(
         self, design: DesignT, source: str, moves: Sequence[Move], history: Sequence[Step]
     ) -> str:
+        """The first of some moves that was not tried, as a patch of ``source``."""
         for move in moves:
             new = self.render(design.after(move))
             if not self._tried(move.intent, new, history):

@@ -16,6 +16,7 @@ from pydantic import JsonValue, TypeAdapter
 from cutegen.agents.models.errors import ModelError
 from cutegen.agents.models.playbook.library import Playbook, playbook_for
 from cutegen.agents.models.playbook.repairs import diagnosis_of, repair_of
+from cutegen.agents.models.playbook.tuning import tuning_of
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.agents.models.playbook.writing import out_of_ideas, unsupported, whole_kernel
 from cutegen.agents.reply import REQUEST_KEY, OutOfIdeas
@@ -83,7 +84,7 @@ def _play(playbook: Playbook[Any], request: AgentRequest) -> str:
         case StructuralRequest():
             return playbook.next_structure(request.source, request.history)
         case TuningRequest():
-            return playbook.next_parameters(request.source, request.profile, request.history)
+            return tuning_of(playbook, request)
         case DiagnosisRequest():
             return diagnosis_of(playbook, request)
         case RepairRequest():

@@ -34,6 +34,11 @@ def out_of_ideas(reason: str) -> str:
     return f"OUT_OF_IDEAS: {reason}\n"
 
 
+def at_fault(evidence: str) -> str:
+    """The structure is handed back."""
+    return f"STRUCTURE: {evidence}\n"
+
+
 def unsupported(operation: str, reason: str) -> str:
     """No design for an operation."""
     return f"UNSUPPORTED: {operation}: {reason}\n"

@@ -12,7 +12,7 @@ from cutegen.agents.models.playbook.matmul import MatmulDesign
 from cutegen.agents.models.playbook.model import PlaybookChatModel
 from cutegen.agents.profile_tuner import propose_tuning
 from cutegen.agents.repairer import repair
-from cutegen.agents.reply import OutOfIdeas, Unsupported, WholeKernel
+from cutegen.agents.reply import OutOfIdeas, StructureAtFault, Unsupported, WholeKernel
 from cutegen.agents.request import (
     DiagnosisRequest,
     RepairRequest,
@@ -25,7 +25,7 @@ from cutegen.agents.structural_optimizer import propose_structure
 from cutegen.agents.synthesizer import synthesize
 from cutegen.history import Decision, Step, StepKind
 from cutegen.kernel import candidate_id
-from cutegen.measurement.profile import Bottleneck, Profile
+from cutegen.measurement.profile import Bottleneck, Profile, Reading
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
 from cutegen.structure import fingerprint
@@ -176,6 +176,7 @@ def tune(
         answer = propose_tuning(model, request).value
         if isinstance(answer, OutOfIdeas):
             return [taken.intent for taken in history]
+        assert isinstance(answer, Revision)
         assert fingerprint(answer.source).same_structure(fingerprint(source))
         history += (step(spec, StepKind.TUNING, answer.intent, answer.source, Decision.REJECTED),)
 
@@ -223,6 +224,32 @@ def test_tuning_never_returns_to_a_source_that_was_judged(
     answer = propose_tuning(model, request).value
     assert isinstance(answer, Revision)
     assert answer.source != before
+
+
+def test_a_structure_that_no_number_cures_is_handed_back_once(
+    model: PlaybookChatModel, product: KernelSpec, asked: Asked
+) -> None:
+    source = first_source(model, product, asked)
+    sectors = Reading(
+        metric="bytes per sector", value=4, unit="bytes", rule="32 are moved", rule_source="a test"
+    )
+    profile = Profile(
+        source="ncu", bottleneck=Bottleneck.MEMORY, evidence="traffic", structural=(sectors,)
+    )
+    request = TuningRequest(
+        **asked(product),
+        source=source,
+        fingerprint=fingerprint(source),
+        profile=profile,
+        may_hand_back=True,
+    )
+    assert propose_tuning(model, request).value == StructureAtFault(
+        evidence="bytes per sector is 4 bytes: 32 are moved"
+    )
+    closed = request.model_copy(update={"may_hand_back": False})
+    blind = request.model_copy(update={"may_hand_back": False, "profile": None})
+    for other in (closed, blind):
+        assert isinstance(propose_tuning(model, other).value, Revision)
 
 
 def test_the_same_request_gets_the_same_reply(

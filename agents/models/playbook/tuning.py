@@ -1,0 +1,34 @@
+"""The playbook as the tuner: numbers in the order that the profile asks for, or the way back."""
+
+from typing import Any
+
+from cutegen.agents.models.playbook.effects import rank
+from cutegen.agents.models.playbook.library import NOT_OURS, Playbook
+from cutegen.agents.models.playbook.writing import at_fault, out_of_ideas
+from cutegen.agents.request import TuningRequest
+from cutegen.measurement.profile import Bottleneck, Reading
+
+
+def tuning_of(playbook: Playbook[Any], request: TuningRequest) -> str:
+    """The first change of numbers that was not tried, in the order the profile asks for.
+
+    Where readings of the profile say that no number can cure them, the structure is handed
+    back, if it may be.
+    """
+    design = playbook.design_of(request.source)
+    profile = request.profile
+    if design is None:
+        return out_of_ideas(NOT_OURS)
+    moves = design.tuning_moves()
+    if profile is not None:
+        if profile.bottleneck is Bottleneck.AT_THE_LIMIT:
+            return out_of_ideas(f"the kernel is at the limit: {profile.evidence}")
+        if profile.structural and request.may_hand_back:
+            return at_fault("; ".join(map(_told, profile.structural)))
+        moves = sorted(moves, key=lambda move: rank(move.effect, profile.bottleneck))
+    return playbook.move(design, request.source, moves, request.history)
+
+
+def _told(reading: Reading) -> str:
+    unit = f" {reading.unit}" if reading.unit else ""
+    return f"{reading.metric} is {reading.value:.4g}{unit}: {reading.rule}"
