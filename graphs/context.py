@@ -6,7 +6,6 @@ Studio builds it from JSON, so every field is plain and has a default.
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -14,9 +13,9 @@ from cutegen.agents.ask import Chat
 from cutegen.agents.models.choice import ModelChoice
 from cutegen.agents.models.replay import ReplayChat
 from cutegen.agents.models.resolve import DEFAULT_MODEL, resolve_model
-from cutegen.agents.request import AGENTS
 from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import Executor
+from cutegen.graphs.form import MODEL, about, by_agent
 from cutegen.graphs.settings import Budget, Settings, StabilityPolicy
 from cutegen.math_mode import MathMode
 from cutegen.method import Method
@@ -24,27 +23,6 @@ from cutegen.store import Ledger
 from cutegen.switches import Profiling, RepairForm, Start
 
 _BUDGET = Budget()
-_MODEL = {"pattern": r"^(playbook|human|openai:.+|replay:.+)$"}
-
-
-def _about(
-    title: str, description: str, schema: dict[str, Any] | None = None, **bounds: float
-) -> dict[str, Any]:
-    """What Studio's form shows of a field.
-
-    Args:
-        title: Its label.
-        description: Beneath it.
-        schema: What else the form knows, such as the values to choose from.
-        bounds: ``ge`` and ``le``, which every context is checked against.
-    """
-    more = {"json_schema_extra": schema} if schema else {}
-    return {"title": title, "description": description, **bounds, **more}
-
-
-def _by_agent(**value: Any) -> dict[str, Any]:  # noqa: ANN401 - a JSON schema
-    """The schema of a mapping from agents."""
-    return {"default": {}, "propertyNames": {"enum": list(AGENTS)}, "additionalProperties": value}
 
 
 @dataclass(kw_only=True, frozen=True)
@@ -53,31 +31,31 @@ class Context:
 
     model: str = field(
         default=DEFAULT_MODEL,
-        metadata=_about("Model", "playbook, openai:NAME, human or replay:FILE.", _MODEL),
+        metadata=about("Model", "playbook, openai:NAME, human or replay:FILE.", MODEL),
     )
     models: dict[str, str] = field(
         default_factory=dict,
-        metadata=_about(
+        metadata=about(
             "Models of agents",
             "Agent to model, for agents that have their own.",
-            _by_agent(type="string", **_MODEL),
+            by_agent(type="string", **MODEL),
         ),
     )
     temperature: float | None = field(
         default=None,
-        metadata=_about("Temperature", "For all agents; empty: the model's own.", ge=0, le=2),
+        metadata=about("Temperature", "For all agents; empty: the model's own.", ge=0, le=2),
     )
     temperatures: dict[str, float] = field(
         default_factory=dict,
-        metadata=_about(
+        metadata=about(
             "Temperatures",
             "Agent to temperature.",
-            _by_agent(type="number", minimum=0, maximum=2),
+            by_agent(type="number", minimum=0, maximum=2),
         ),
     )
     executor: str = field(
         default="auto",
-        metadata=_about(
+        metadata=about(
             "Executor",
             "auto, cuda or emulated: where kernels are judged.",
             {"enum": ["auto", "cuda", "emulated"]},
@@ -85,22 +63,22 @@ class Context:
     )
     arch: str = field(
         default="",
-        metadata=_about(
+        metadata=about(
             "Architecture",
             "nvcc target such as sm_90a; empty: the GPU's own.",
             {"pattern": r"^(sm_\d+[af]?)?$"},
         ),
     )
     seed: int = field(
-        default=0, metadata=_about("Seed", "Seeds inputs and fiber order.", ge=0, le=2**32 - 1)
+        default=0, metadata=about("Seed", "Seeds inputs and fiber order.", ge=0, le=2**32 - 1)
     )
     runs_dir: str = field(
         default="runs",
-        metadata=_about("Runs folder", "Each run gets a folder in it.", {"minLength": 1}),
+        metadata=about("Runs folder", "Each run gets a folder in it.", {"minLength": 1}),
     )
     spec_path: str = field(
         default="",
-        metadata=_about(
+        metadata=about(
             "Spec",
             "KernelBench-format file, where the input names none.",
             {"pattern": r"^(.+\.py)?$"},
@@ -108,7 +86,7 @@ class Context:
     )
     math_mode: str = field(
         default="fp32",
-        metadata=_about(
+        metadata=about(
             "Math mode",
             "fp32, tf32, bf16 or fp16, for spec_path.",
             {"enum": [mode.value for mode in MathMode]},
@@ -116,43 +94,43 @@ class Context:
     )
     allow_simplify: bool = field(
         default=False,
-        metadata=_about("Allow simplifying", "A repair may lower the kernel's structure."),
+        metadata=about("Allow simplifying", "A repair may lower the kernel's structure."),
     )
     nvcc_gate: bool = field(
         default=True,
-        metadata=_about("nvcc gate", "On the emulator, also build with nvcc where it is found."),
+        metadata=about("nvcc gate", "On the emulator, also build with nvcc where it is found."),
     )
     steps: int = field(
         default=_BUDGET.steps,
-        metadata=_about("Steps", "Most proposals of the two optimizers.", ge=0, le=1000),
+        metadata=about("Steps", "Most proposals of the two optimizers.", ge=0, le=1000),
     )
     repairs: int = field(
         default=_BUDGET.repairs,
-        metadata=_about("Repairs", "Most repairs per proposal.", ge=0, le=100),
+        metadata=about("Repairs", "Most repairs per proposal.", ge=0, le=100),
     )
     syntheses: int = field(
         default=_BUDGET.syntheses,
-        metadata=_about("Syntheses", "Most first kernels written.", ge=1, le=100),
+        metadata=about("Syntheses", "Most first kernels written.", ge=1, le=100),
     )
     model_calls: int = field(
         default=_BUDGET.model_calls,
-        metadata=_about("Model calls", "Most calls; 0: no limit.", ge=0, le=1_000_000),
+        metadata=about("Model calls", "Most calls; 0: no limit.", ge=0, le=1_000_000),
     )
     tokens: int = field(
         default=_BUDGET.tokens,
-        metadata=_about("Tokens", "Most tokens; 0: no limit.", ge=0, le=10**12),
+        metadata=about("Tokens", "Most tokens; 0: no limit.", ge=0, le=10**12),
     )
     usd: float = field(
         default=_BUDGET.usd,
-        metadata=_about("US dollars", "Most to spend; 0: no limit.", ge=0, le=1_000_000),
+        metadata=about("US dollars", "Most to spend; 0: no limit.", ge=0, le=1_000_000),
     )
     wall_s: float = field(
         default=_BUDGET.wall_s,
-        metadata=_about("Wall time", "Most seconds of work; 0: no limit.", ge=0, le=30 * 86400),
+        metadata=about("Wall time", "Most seconds of work; 0: no limit.", ge=0, le=30 * 86400),
     )
     window: int | None = field(
         default=None,
-        metadata=_about(
+        metadata=about(
             "Window w",
             "Quiet structural rounds before profiling; empty: by class.",
             ge=1,
@@ -161,7 +139,7 @@ class Context:
     )
     least_rounds: int | None = field(
         default=None,
-        metadata=_about(
+        metadata=about(
             "Least rounds m",
             "Structural rounds before profiling; empty: by class.",
             ge=0,
@@ -170,12 +148,12 @@ class Context:
     )
     epsilon: float | None = field(
         default=None,
-        metadata=_about("Epsilon", "Gain that counts, as a fraction; empty: by class.", ge=0, le=1),
+        metadata=about("Epsilon", "Gain that counts, as a fraction; empty: by class.", ge=0, le=1),
     )
 
     profiling: Profiling = field(
         default="delayed",
-        metadata=_about(
+        metadata=about(
             "Profiling",
             "delayed: once the structure is stable; immediate: from the first verified kernel; "
             "never. For ablations.",
@@ -183,11 +161,11 @@ class Context:
     )
     repair: RepairForm = field(
         default="patch",
-        metadata=_about("Repair", "patch: small edits; rewrite: the whole file. For ablations."),
+        metadata=about("Repair", "patch: small edits; rewrite: the whole file. For ablations."),
     )
     start: Start = field(
         default="best",
-        metadata=_about(
+        metadata=about(
             "Start",
             "best or last: the verified kernel that each step starts from. For ablations.",
         ),

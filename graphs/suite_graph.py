@@ -19,7 +19,15 @@ from typing_extensions import TypedDict
 
 from cutegen.events import Event
 from cutegen.graphs.context import Context
-from cutegen.graphs.suite_process import CONTEXT_FILE, Members, carry_out, job_of, keep_context
+from cutegen.graphs.suite_process import (
+    CONTEXT_FILE,
+    Members,
+    carry_out,
+    job_of,
+    keep_context,
+    keep_question,
+    waits_still,
+)
 from cutegen.result import RESULT_FILE, RunResult
 from cutegen.store import write_atomically
 from cutegen.suite import (
@@ -198,12 +206,17 @@ def _member(
         result = RunResult.load(job.run_dir)
         if job.context["executor"] in {"auto", result.executor}:
             return SuiteMember.of_run(task["spec_file"], result)
+    if reply is None and (waiting := waits_still(job)) is not None:
+        return waiting
 
     def tell(event: Event) -> None:
         told = MemberTold(run_id=task["run_id"], told=event)
         runtime.stream_writer(told.model_dump(mode="json"))
 
-    return carry_out(job, tell, at_work)
+    member = carry_out(job, tell, at_work)
+    if member.question is not None:
+        keep_question(job, member)
+    return member
 
 
 graph = build_suite().compile(name=NAME).with_config(max_concurrency=at_once())

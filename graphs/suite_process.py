@@ -19,15 +19,16 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from cutegen.events import Event, parse_event
+from cutegen.events import AgentWaits, Event, parse_event, read_events
 from cutegen.execution.bounded_log import BoundedLog
 from cutegen.frozen import Frozen
 from cutegen.graphs.context import Context
-from cutegen.result import RunResult
+from cutegen.result import LOG_FILE, RunResult
 from cutegen.store import write_atomically
 from cutegen.suite import MemberStatus, SuiteMember
 
 CONTEXT_FILE = "context.json"
+_WAITING = "waiting.json"
 _PLAIN = frozenset(field.name for field in fields(Context))
 _BOOT = "from cutegen.graphs.suite_member import main; main()"
 _GRACE_S = 1800.0  # a run's own limit is looked at between nodes, and a node may take long
@@ -156,6 +157,23 @@ def _member(job: MemberJob, last: dict[str, Any], code: int, log: str) -> SuiteM
 def _last_line(log: str) -> str:
     lines = log.strip().splitlines()
     return lines[-1] if lines else "it said nothing"
+
+
+def keep_question(job: MemberJob, member: SuiteMember) -> None:
+    """Keep what a member waits for, so that nobody starts its process only to hear it again."""
+    write_atomically(job.run_dir / _WAITING, member.model_dump_json())
+
+
+def waits_still(job: MemberJob) -> SuiteMember | None:
+    """The member, if it waits for a reply that nobody has given since its process ended."""
+    file = job.run_dir / _WAITING
+    if not file.exists():
+        return None
+    member = SuiteMember.model_validate_json(file.read_text())
+    last = read_events(job.run_dir / LOG_FILE)[-1]
+    asked = member.question.prompt_file if member.question else None
+    same = isinstance(last, AgentWaits) and Path(last.prompt_file) == asked
+    return member if same else None
 
 
 def keep_context(suite_dir: Path, context: Context) -> None:

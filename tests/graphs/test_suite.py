@@ -13,12 +13,16 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 from syrupy.assertion import SnapshotAssertion
 
 from cutegen.faults import RunBusyError
+from cutegen.graphs.context import Context
 from cutegen.graphs.resuming import resume_run
 from cutegen.graphs.settings import Budget
-from cutegen.graphs.suite_graph import expand, graph, name_runs
+from cutegen.graphs.suite_graph import SuiteInput, build_suite, expand, graph, name_runs
 from cutegen.graphs.suite_running import resume_suite, run_suite
 from cutegen.result import RunResult
 from cutegen.spec import KernelSpec
@@ -32,8 +36,7 @@ from cutegen.suite import (
     SuiteStarted,
 )
 
-KERNELBENCH = Path(__file__).parents[1] / "kernelbench"
-SWISH = KERNELBENCH / "custom" / "small_swish.py"
+SWISH = Path(__file__).parents[1] / "kernelbench" / "custom" / "small_swish.py"
 KERNEL = (Path(__file__).parent / "kernels" / "swish.cu").read_text()
 FIRST = f"INTENT: one element per thread\n```cuda\n{KERNEL}```\n"
 
@@ -67,14 +70,16 @@ def test_the_sum_names_what_is_missing() -> None:
 
 
 def test_files_folders_and_patterns_become_runs(tmp_path: Path) -> None:
-    found = expand([str(SWISH), str(KERNELBENCH / "custom" / "s*.py"), str(KERNELBENCH / "level1")])
-    assert found[0] == str(SWISH)
-    assert len(found) == 2 + len(list((KERNELBENCH / "level1").glob("*.py")))  # each once
-    other = tmp_path / "small_swish.py"
-    other.touch()
-    names = [task["run_id"] for task in name_runs([*found, str(other)])]
-    assert names[0] == "small_swish"
-    assert names[-1] == "small_swish-2"
+    for name in ("a/one.py", "a/two.py", "b/one.py", "b/notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = expand([str(tmp_path / "a" / "two.py"), str(tmp_path / "*" / "o*.py"), f"{tmp_path}/b"])
+    assert [str(Path(file).relative_to(tmp_path)) for file in found] == [
+        "a/two.py",
+        "a/one.py",
+        "b/one.py",  # once, though two of the three name it
+    ]
+    assert [task["run_id"] for task in name_runs(found)] == ["two", "one", "one-2"]
     with pytest.raises(ValueError, match=r"no KernelBench-format file at absent/\*\.py"):
         expand(["absent/*.py"])
 
@@ -125,12 +130,6 @@ def test_a_suite_goes_through_what_its_members_come_to(tmp_path: Path) -> None:
     assert {"built", "verified", "measured", "finished"} <= set(nodes)
     assert sum(isinstance(event, MemberEnded) for event in told) == 3
 
-    # the refused file is mended: taken up again, only that one is made
-    empty.write_text(SWISH.read_text())
-    told.clear()
-    mended = resume_suite(tmp_path / "runs" / "mine", on_event=told.append)
-    assert mended.counts == {"SUCCEEDED": 3}
-    assert {event.run_id for event in told if isinstance(event, MemberTold)} == {"empty"}
     with FileLock(tmp_path / "runs" / "mine" / "run.lock"), pytest.raises(RunBusyError):
         resume_suite(tmp_path / "runs" / "mine")
 
@@ -165,3 +164,20 @@ def test_a_suite_that_was_killed_goes_on(tmp_path: Path) -> None:
 
     resume_run(asked.run_dir, reply=FIRST)
     assert resume_suite(folder).counts == {"SUCCEEDED": 1}
+
+
+@needs_gxx
+def test_a_person_answers_inside_the_suite_as_in_studio(tmp_path: Path) -> None:
+    suite = build_suite().compile(checkpointer=InMemorySaver())
+    thread: RunnableConfig = {"configurable": {"thread_id": "asked"}}
+    context = Context(
+        model="human", executor="emulated", nvcc_gate=False, steps=0, runs_dir=str(tmp_path)
+    )
+    start: SuiteInput = {"spec_paths": [str(SWISH)]}
+    answers: list[SuiteInput | Command[str]] = [start]
+    answers += [Command(resume="not a kernel"), Command(resume=FIRST)]
+    for answer in answers:
+        assert not suite.get_state(thread).values.get("result")
+        suite.invoke(answer, thread, context=context)
+    assert suite.get_state(thread).values["result"]["counts"] == {"SUCCEEDED": 1}
+    assert len(list((tmp_path / "asked" / "small_swish" / "questions").iterdir())) == 2
