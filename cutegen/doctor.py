@@ -15,12 +15,15 @@ from cutegen.execution.protocol import EnvironmentUnfitError
 from cutegen.execution.sandbox_probe import probe
 from cutegen.frozen import Frozen
 from cutegen.measurement.environment import cache_folder
+from cutegen.measurement.nsight.command import Access, counter_access
 from cutegen.measurement.self_test import SelfTest, SelfTestState, run_self_test
 from cutegen.measurement.telemetry import ReadingState, read_device
 from cutegen.toolchain.discovery import (
     ToolNotFoundError,
+    find_cuobjdump,
     find_cutlass,
     find_gxx,
+    find_ncu,
     find_nvcc,
     find_sanitizer,
 )
@@ -78,10 +81,8 @@ def examine(*, self_test: bool = False) -> Examination:
         _cache(),
         _sandbox(),
         _tool("sanitizer", lambda: find_sanitizer().describe(), without=Health.DEGRADED),
-        _program(
-            "ncu",
-            "Nsight Compute is not on PATH: profiles use static facts (ptxas, occupancy, roofline)",
-        ),
+        _tool("cuobjdump", lambda: find_cuobjdump().describe(), without=Health.DEGRADED),
+        _counters(),
     )
     usable = {finding.part for finding in findings if finding.health is Health.OK}
     executors = tuple(
@@ -234,8 +235,21 @@ def _no_cache(detail: str) -> Finding:
     )
 
 
-def _program(name: str, advice: str) -> Finding:
-    path = shutil.which(name)
-    if path is None:
-        return Finding(part=name, health=Health.DEGRADED, detail="not found", advice=advice)
-    return Finding(part=name, health=Health.OK, detail=path)
+def _counters() -> Finding:
+    """Whether Nsight Compute is here, and whether it may read hardware counters: it tries."""
+    try:
+        ncu = find_ncu()
+    except ToolNotFoundError as error:
+        return Finding(part="ncu", health=Health.DEGRADED, detail="not found", advice=str(error))
+    if not torch.cuda.is_available():
+        return Finding(part="ncu", health=Health.OK, detail=f"{ncu.describe()}; no GPU to count on")
+    allowed = counter_access(ncu.path)
+    if allowed.access is Access.READ:
+        return Finding(part="ncu", health=Health.OK, detail=f"{ncu.describe()}, counters readable")
+    return Finding(
+        part="ncu",
+        health=Health.DEGRADED,
+        detail=f"{ncu.describe()}: {allowed.reason}",
+        advice=f"{allowed.advice or 'run ncu by hand to see more'}; until then profiles rest on "
+        "what the compiler says and on the time",
+    )

@@ -15,9 +15,10 @@ from cutegen.graphs.settings import Settings
 from cutegen.graphs.state import Attempt, State
 from cutegen.history import Step
 from cutegen.kernel import args_header
+from cutegen.measurement.nsight.profiler import NsightCompute
 from cutegen.measurement.profile import Profile, Profiler
-from cutegen.measurement.static import StaticProfiler
-from cutegen.measurement.timing import Measurement, MeasurementState
+from cutegen.measurement.static import StaticProfiler, occupancy_of
+from cutegen.measurement.timing import Measurement
 from cutegen.result import LOG_FILE
 from cutegen.spec import KernelSpec
 from cutegen.store import Ledger, Store
@@ -26,8 +27,6 @@ from cutegen.toolchain.discovery import ToolNotFoundError, find_nvcc
 from cutegen.toolchain.nvcc import NvccToolchain
 from cutegen.toolchain.protocol import BuildRequest, BuildResult
 from cutegen.verification.verdict import Verdict
-
-_UNTIMED = Measurement(state=MeasurementState.UNMEASURED)
 
 
 class RunFolder:
@@ -133,17 +132,18 @@ class Workshop:
     def design(self, source: str) -> Design:
         """What is known of a source without running it."""
         build = self.static_build(source)
-        facts = self.profile(source, _UNTIMED).facts
-        occupancy = facts.get("occupancy")
+        occupied = occupancy_of(self.settings.arch, source, build)
         return Design(
             fingerprint=fingerprint(source, build),
             spilled_bytes=sum(k.spill_store_bytes + k.spill_load_bytes for k in build.resources),
-            occupancy=occupancy if isinstance(occupancy, float) else None,
+            occupancy=round(occupied.fraction, 3) if occupied else None,
         )
 
     def profile(self, source: str, measurement: Measurement) -> Profile:
         """Where a verified kernel's time goes, as far as is known."""
         profiler: Profiler = StaticProfiler(self.settings.arch)
+        if self.settings.executor == "cuda":
+            profiler = NsightCompute(profiler)
         return profiler.profile(self.spec, source, self.static_build(source), measurement)
 
 

@@ -165,6 +165,7 @@ def find_ncu(ncu: Path | str | None = None) -> Tool:
 def _ncu_places(ncu: Path | str | None) -> Iterator[tuple[Path, str]]:
     if ncu is not None:
         yield Path(ncu), "argument"
+        return
     yield from _toolkit_places("ncu")
     for path in sorted(Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True):
         yield path, "its folder"

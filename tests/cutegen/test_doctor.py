@@ -16,7 +16,7 @@ from cutegen.cli import app
 from cutegen.doctor import Examination, Finding, Health, examine
 
 PARTS = ["python", "torch", "g++", "CUTLASS", "nvcc", "driver", "GPU", "NVML"]
-PARTS += ["cache", "sandbox", "sanitizer", "ncu"]
+PARTS += ["cache", "sandbox", "sanitizer", "cuobjdump", "ncu"]
 
 
 def finding(examination: Examination, part: str) -> Finding:

@@ -1,13 +1,13 @@
 """Counters that no change of parameters cures: the evidence for going back to the structure."""
 
 from cutegen.measurement.nsight import metrics as m
+from cutegen.measurement.nsight.readings import OWN_CHOICE
 from cutegen.measurement.nsight.report import KernelCounters
 from cutegen.measurement.profile import Reading
 from cutegen.measurement.timing import Measurement
 from cutegen.measurement.work import count_work
 from cutegen.spec import KernelSpec
 
-_OWN = "CuTeGen's own choice"
 _SECTOR_BYTES = 32
 _LEAST_BYTES_USED = 16.0  # of 32 in a sector
 _LEAST_SHARE = 0.3  # of all sectors, before an access pattern matters
@@ -47,7 +47,7 @@ def structural_readings(
                     unit=f"bytes used of each sector ({access})",
                     rule=f"below {_LEAST_BYTES_USED:.0f} of {_SECTOR_BYTES} the access pattern "
                     "moves more than it uses",
-                    rule_source=f"Nsight Compute's rule UncoalescedGlobalAccess; share: {_OWN}",
+                    rule_source=f"Nsight Compute's UncoalescedGlobalAccess; share: {OWN_CHOICE}",
                     at_the_limit=f"{_SECTOR_BYTES}",
                 )
             )
@@ -58,7 +58,7 @@ def structural_readings(
                 metric=f"{m.SHARED_WAVEFRONTS} / ideal",
                 value=total / max(ideal, 1.0),
                 rule="banks conflict by the layout: another one, padded or swizzled, is needed",
-                rule_source=_OWN,
+                rule_source=OWN_CHOICE,
                 at_the_limit="1",
             )
         )
@@ -80,7 +80,7 @@ def structural_readings(
                 metric="kernels of one call",
                 value=kernels,
                 rule="what lies between them goes through memory; one kernel can fuse them",
-                rule_source=_OWN,
+                rule_source=OWN_CHOICE,
                 at_the_limit="1",
             )
         )
@@ -93,7 +93,7 @@ def structural_readings(
                 unit="blocks",
                 rule=f"less than a quarter of the {multiprocessors:.0f} multiprocessors work: "
                 "the work must be cut otherwise (split-K, several blocks a row)",
-                rule_source=_OWN,
+                rule_source=OWN_CHOICE,
                 at_the_limit=f"{multiprocessors:.0f} or more",
             )
         )
