@@ -14,6 +14,10 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from ablation_figures import ablation_table
+
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).parent / "results"
 BEGIN = "<!-- figures:begin -->"
@@ -143,7 +147,11 @@ def shown(microseconds: float) -> str:
     return f"{microseconds:.1f} µs"
 
 
-SECTIONS = {"timing": timing_table, "side_by_side": side_by_side_table}
+SECTIONS = {
+    "timing": timing_table,
+    "side_by_side": side_by_side_table,
+    "ablation": ablation_table,
+}
 
 
 def replace_block(readme: str, table: str) -> str:
