@@ -39,7 +39,10 @@ TASKS = {
         "custom/half_matmul.py", ((2048, 2048), (2048, 2048)), torch.float16, "fp16"
     ),
 }
-OTHERS = {"softmax_of_few_rows": Task("level1/23_Softmax.py", ((8, 262144),))}
+OTHERS = {
+    "matmul_2048": Task("level1/1_Square_matrix_multiplication_.py", ((2048, 2048), (2048, 2048))),
+    "softmax_of_few_rows": Task("level1/23_Softmax.py", ((8, 262144),)),
+}
 MOST_DESIGNS = 24
 
 

@@ -43,9 +43,9 @@ from cutegen.measurement.environment import driver_version, git_commit  # noqa: 
 from cutegen.spec import KernelSpec  # noqa: E402
 
 EARLY = StabilityPolicy(window=1, least_rounds=1, epsilon=0.02)
-SPECS = ("matmul", "softmax_of_few_rows", "half_matmul")
+SPECS = ("matmul_2048", "softmax_of_few_rows")
 LEAST_S = 30.0
-STEPS = 10
+STEPS = 9
 TOLD = (PredicateChanged, PredicateHeld, Profiled, Selected)
 
 
