@@ -1,6 +1,6 @@
 """A repair may never buy correctness by throwing structure away (DESIGN's second idea)."""
 
-from cutegen.structure import Fingerprint, fingerprint
+from cutegen.structure import HIDDEN, Fingerprint, fingerprint
 
 # How much structure each kind stands for, per feature of the fingerprint. Kinds joined by "+"
 # count as the best of them. A feature that is absent here can be changed by a repair.
@@ -10,12 +10,19 @@ _RANKS: dict[str, dict[str, int]] = {
         "vectorized-64": 1,
         "vectorized-128": 2,
         "ldmatrix": 3,
+        "stmatrix": 3,
         "cp.async": 4,
-        "tma": 5,
+        "bulk": 5,
+        "tma-store": 5,
+        "tma": 6,
+        "tma-multicast": 7,
     },
     "staging": {"none": 0, "single": 1, "multi-stage": 2},
     "smem": {"none": 0, "static": 1, "dynamic": 1},
     "swizzle": {"no": 0, "yes": 1},
+    "roles": {"none": 0, "producer-consumer": 1, "setmaxnreg": 2},
+    "cluster": {"no": 0, "yes": 1},
+    "mma": {"wmma": 1, "mma.sync": 2, "wgmma": 3, "tcgen05": 4},
 }
 _TENSOR_CORES_ABSENT = ("none", "fma", "universal-fma")
 
@@ -31,7 +38,8 @@ def lowered_structure(before: str, after: str) -> str:
     losses = [
         f"{name} falls from {old.features[name]} to {new.features[name]}"
         for name, ranks in _RANKS.items()
-        if _rank(new, name, ranks) < _rank(old, name, ranks)
+        if HIDDEN not in (old.features[name], new.features[name])
+        and _rank(new, name, ranks) < _rank(old, name, ranks)
     ]
     if _on_tensor_cores(old) and not _on_tensor_cores(new):
         losses.append("the tensor cores are no longer used")
@@ -50,4 +58,4 @@ def _on_tensor_cores(design: Fingerprint) -> bool:
 
 
 def _levels(design: Fingerprint) -> set[str]:
-    return set(design.features["tiling"].split("+")) - {"none"}
+    return set(design.features["tiling"].split("+")) - {"none", HIDDEN}

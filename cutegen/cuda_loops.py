@@ -6,10 +6,11 @@ from collections.abc import Set as AbstractSet
 
 from tree_sitter import Node
 
+from cutegen.cuda_flow import Flow, arguments_of
 from cutegen.cuda_syntax import CudaSource
 from cutegen.cuda_tree import text, walk
 
-_LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
+LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 _FUSED = ("fmaf", "fma", "__fmaf_rn", "cute::fma", "__hfma", "__hfma2")
 _INDICES = frozenset(("blockDim", "gridDim", "blockIdx", "threadIdx"))
 _MATH = re.compile(
@@ -19,41 +20,60 @@ _MATH = re.compile(
 
 
 def accumulations(source: CudaSource) -> Iterator[Node]:
-    """Targets of ``c += a * b`` and ``c = fma(a, b, c)`` in loops of device code."""
+    """Assignments ``c += a * b`` and ``c = fma(a, b, c)`` in loops of device code.
+
+    The factors are read from different elements: squares, and products of two numbers that were
+    computed from the same element, belong to sums and variances.
+    """
     integers = _INDICES | source.constants.keys()
     for function in source.device_functions:
-        for loop in loops(function):
-            for node in walk(loop):
-                if node.type != "assignment_expression" or _is_loop_update(node):
-                    continue
-                left, right = (node.child_by_field_name(side) for side in ("left", "right"))
-                if left is None or right is None:
-                    continue
-                summed = text(node.child_by_field_name("operator")) == "+="
-                if _is_product(right, integers) if summed else _is_fused(right, text(left)):
-                    yield left
+        yield from _accumulations_of(function, source.flow(function), integers)
 
 
-def _is_product(node: Node, integers: AbstractSet[str]) -> bool:
-    """Whether two values are multiplied, none of them made of indices and constants."""
-    if node.type != "binary_expression" or text(node.child_by_field_name("operator")) != "*":
-        return False
-    factors = (node.child_by_field_name("left"), node.child_by_field_name("right"))
-    return all(factor is not None and _is_value(factor, integers) for factor in factors)
+def _accumulations_of(function: Node, flow: Flow, integers: AbstractSet[str]) -> Iterator[Node]:
+    seen: set[int] = set()  # loops are nested
+    for loop in loops(function):
+        for node in walk(loop):
+            if node.type != "assignment_expression" or node.id in seen or _is_loop_update(node):
+                continue
+            seen.add(node.id)
+            factors = factors_of(node)
+            if factors is None:
+                continue
+            values = all(_is_value(factor, integers) for factor in factors)
+            reads = [flow.reads(factor) for factor in factors]
+            if values and all(reads) and reads[0].isdisjoint(reads[1]):
+                yield node
+
+
+def factors_of(assignment: Node) -> tuple[Node, Node] | None:
+    """What an assignment multiplies and adds to its target; None if it does something else."""
+    left, right = (assignment.child_by_field_name(side) for side in ("left", "right"))
+    if left is None or right is None:
+        return None
+    if text(assignment.child_by_field_name("operator")) == "+=":
+        while right.type == "parenthesized_expression" and right.named_children:
+            right = right.named_children[0]
+        if right.type != "binary_expression":
+            return None
+        if text(right.child_by_field_name("operator")) != "*":
+            return None
+        pair = (right.child_by_field_name("left"), right.child_by_field_name("right"))
+        return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
+    if right.type != "call_expression" or text(right.child_by_field_name("function")) not in _FUSED:
+        return None
+    arguments = arguments_of(right)
+    if len(arguments) != 3 or text(arguments[2]) != text(left):  # noqa: PLR2004 - fma(a, b, c)
+        return None
+    return arguments[0], arguments[1]
 
 
 def _is_value(node: Node, integers: AbstractSet[str]) -> bool:
+    """Whether a factor is data, rather than made of indices and constants."""
     if node.type in ("subscript_expression", "call_expression"):
         return True
     names = {text(child) for child in walk(node) if child.type == "identifier"}
     return bool(names) and names.isdisjoint(integers)
-
-
-def _is_fused(node: Node, target: str) -> bool:
-    if node.type != "call_expression" or text(node.child_by_field_name("function")) not in _FUSED:
-        return False
-    arguments = node.child_by_field_name("arguments")
-    return arguments is not None and target == text(arguments.named_children[-1])
 
 
 def _is_loop_update(node: Node) -> bool:
@@ -67,7 +87,7 @@ def _is_loop_update(node: Node) -> bool:
 
 def loops(node: Node) -> Iterator[Node]:
     """Every loop in a node, outer ones first."""
-    return (child for child in walk(node) if child.type in _LOOPS)
+    return (child for child in walk(node) if child.type in LOOPS)
 
 
 def strides_by_grid(function: Node) -> bool:
@@ -102,7 +122,7 @@ def loads_before_use(function: Node) -> bool:
     """Whether a loop only loads, and another loop follows it that can use what was loaded."""
     for block in walk(function):
         if block.type == "compound_statement":
-            inner = [child for child in block.named_children if child.type in _LOOPS]
+            inner = [child for child in block.named_children if child.type in LOOPS]
             if any(only_loads(loop) for loop in inner[:-1]):
                 return True
     return False

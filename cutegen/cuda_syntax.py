@@ -11,12 +11,20 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from cutegen.cuda_constants import Constants, evaluate, named_constants
+from cutegen.cuda_flow import Flow
 from cutegen.cuda_tree import parse, text, walk
 
 # CuTe's attribute macros are no CUDA, and would make the parser lose the statement behind them.
 _ATTRIBUTE_MACRO = re.compile(
     r"\b(CUTE|CUTLASS)_(UNROLL|NO_UNROLL|GCC_UNREACHABLE|PRAGMA_UNROLL|PRAGMA_NO_UNROLL|"
     r"HOST_DEVICE|DEVICE|HOST|GLOBAL|INLINE|HOST_RTC|INLINE_CONSTANT|GRID_CONSTANT)\b"
+)
+_MEANINGS = {"DEVICE": "__device__", "HOST_DEVICE": "__device__", "GLOBAL": "__global__"}
+# A kernel's attribute with arguments looks like a function's name and parameters. Comments and
+# strings are matched so that nothing inside of them is.
+_CLUSTER_DIMS = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\b__cluster_dims__\s*\((?P<extents>[^()]*)\)',
+    re.DOTALL,
 )
 
 
@@ -32,8 +40,24 @@ class CudaSource:
 
     def __init__(self, source: str) -> None:
         """Parse it; a source with errors is parsed around them."""
-        blanked = _ATTRIBUTE_MACRO.sub(lambda match: " " * len(match[0]), source)
-        self.root = parse(blanked)
+        blanked = _ATTRIBUTE_MACRO.sub(
+            lambda match: _MEANINGS.get(match[2], "").ljust(len(match[0])), source
+        )
+        self.cluster_dims: list[str] = []
+        self.root = parse(_CLUSTER_DIMS.sub(self._take_cluster_dims, blanked))
+        self._flows: dict[int, Flow] = {}
+
+    def _take_cluster_dims(self, match: re.Match[str]) -> str:
+        if match["extents"] is None:
+            return match[0]
+        self.cluster_dims.append(match["extents"])
+        return " " * len(match[0])
+
+    def flow(self, function: Node) -> Flow:
+        """The assignments of one of the source's functions."""
+        if function.id not in self._flows:
+            self._flows[function.id] = Flow(function)
+        return self._flows[function.id]
 
     @cached_property
     def words(self) -> frozenset[str]:

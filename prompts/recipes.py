@@ -27,7 +27,8 @@ _NUMBER = re.compile(r"sm_(\d+)")
 _HALVES = {"fp16", "bf16"}
 _HOPPERS_OWN = {"wgmma"}  # an instruction that later architectures do not have
 _HOPPER = 90
-_PLAIN = {"none", "no", "scalar", "1", "one-tile-per-block", "fma"}  # a feature not made use of
+# Values of features that are not made use of, or that follow from others.
+_PLAIN = {"none", "no", "scalar", "1", "one-tile-per-block", "fma", "plain", "global", "smem"}
 
 
 class Recipe(Frozen):

@@ -4,7 +4,7 @@ import pytest
 
 from cutegen.cuda_syntax import CudaSource
 from cutegen.structure import Fingerprint, describe_change, fingerprint
-from cutegen.structure_features import features
+from cutegen.structure.features import features
 
 SOURCES = Path(__file__).parent / "structures"
 ELEMENTWISE = ("plain", "vectorized", "persistent", "batched", "streaming")
@@ -46,13 +46,18 @@ def test_comments_formatting_names_and_numbers_change_no_feature() -> None:
             {
                 "smem": ("none", "static"),
                 "staging": ("none", "single"),
+                "mma_operands": ("global", "smem"),
                 "tiling": ("none", "smem"),
             },
         ),
         (
             "matmul_smem",
             "matmul_register",
-            {"copies": ("scalar", "vectorized-128"), "tiling": ("smem", "smem+register")},
+            {
+                "copies": ("scalar", "vectorized-128"),
+                "mma_operands": ("smem", "registers"),
+                "tiling": ("smem", "smem+register"),
+            },
         ),
     ],
 )
@@ -65,17 +70,21 @@ def test_a_structural_move_changes_what_it_names(
 def test_tensor_cores_pipelines_and_swizzles_are_seen() -> None:
     assert of("matmul_tensor_core").features == {
         "kernels": "1",
-        "mma": "SM80_16x8x16_F32F16F16F32_TN",
+        "mma": "mma.sync",
+        "mma_types": "F16→F32",
+        "mma_operands": "registers",
         "copies": "cp.async+vectorized-128",
         "smem": "dynamic",
         "swizzle": "yes",
         "staging": "multi-stage",
+        "roles": "none",
         "grid": "one-tile-per-block",
+        "cluster": "no",
         "reduction": "none",
         "tiling": "smem+register",
+        "epilogue": "plain",
         "loads_in_flight": "none",
         "cache_hints": "none",
-        "cluster": "no",
     }
 
 
@@ -133,7 +142,7 @@ def test_broken_source_still_has_every_feature() -> None:
 
 def test_describe_change_names_features_then_parameters() -> None:
     old, new = of("swish_plain"), of("swish_vectorized")
-    assert describe_change(old, new) == "copies: scalar → vectorized-128; parameters: kVec none→4"
+    assert describe_change(old, new) == "adds 128-bit accesses; parameters: kVec = 4 (new)"
     tuned = fingerprint(read("swish_plain").replace("256", "512"))
     assert describe_change(old, tuned) == "parameters: kThreads 256→512, launch0.threads 256→512"
     assert describe_change(old, old) == "no change of structure or parameters"
@@ -159,8 +168,8 @@ def test_describe_change_names_features_then_parameters() -> None:
         ),
         (
             "using M = MMA_Atom<SM90_64x128x16_F32F16F16_SS<A, B>>;",
-            "mma",
-            "SM90_64x128x16_F32F16F16_SS",
+            "mma_operands",
+            "SS",
         ),
         ("auto mma = make_tiled_mma(UniversalFMA<float>{});", "mma", "universal-fma"),
         ("__global__ void __cluster_dims__(2, 1, 1) k() {}", "cluster", "yes"),

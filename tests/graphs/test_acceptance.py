@@ -52,14 +52,14 @@ def test_by_design() -> None:
     structural, tuning = StepKind.STRUCTURAL, StepKind.TUNING
     accepted, rejected = Decision.ACCEPTED, Decision.REJECTED
     cases = [
-        (structural, design("vectorized"), design(), accepted, "plain → vectorized"),
+        (structural, design("vectorized"), design(), accepted, "vectorized replaces plain"),
         (structural, design(threads=128), design(), rejected, "same as before"),
         (structural, design("tiled", spilled=8), design(), rejected, "spills 8 bytes"),
         (tuning, design(threads=128), design(), rejected, "without a clock"),
         (tuning, design(threads=128, occupancy=0.5), design(occupancy=1.0), rejected, "clock"),
         (tuning, design(threads=128, occupancy=1.0), design(occupancy=0.5), accepted, "100%"),
         (tuning, design(threads=128), design(spilled=16), accepted, "0 bytes instead of 16"),
-        (tuning, design("tiled"), design(), accepted, "plain → tiled"),
+        (tuning, design("tiled"), design(), accepted, "tiled replaces plain"),
     ]
     for kind, new, best, decision, words in cases:
         choice = by_design(kind, new, best, "no GPU")

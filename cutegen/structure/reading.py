@@ -1,0 +1,19 @@
+"""Reading the fingerprint of a source."""
+
+from cutegen.cuda_syntax import CudaSource
+from cutegen.structure.features import features, parameters
+from cutegen.structure.model import VERSION, Fingerprint
+from cutegen.toolchain.protocol import BuildResult
+
+
+def fingerprint(source: str, build: BuildResult | None = None) -> Fingerprint:
+    """Read the design of a CUDA source.
+
+    Comments, formatting, the author's names and the numbers do not change the features.
+
+    Args:
+        source: CUDA C++, which may hold errors.
+        build: What the compiler made of it.
+    """
+    parsed = CudaSource(source)
+    return Fingerprint(features=features(parsed), parameters=parameters(parsed), version=VERSION)
