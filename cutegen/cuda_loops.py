@@ -52,18 +52,25 @@ def factors_of(assignment: Node) -> tuple[Node, Node] | None:
     if left is None or right is None:
         return None
     if text(assignment.child_by_field_name("operator")) == "+=":
-        while right.type == "parenthesized_expression" and right.named_children:
-            right = right.named_children[0]
-        if right.type != "binary_expression":
-            return None
-        if text(right.child_by_field_name("operator")) != "*":
-            return None
-        pair = (right.child_by_field_name("left"), right.child_by_field_name("right"))
-        return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
-    if right.type != "call_expression" or text(right.child_by_field_name("function")) not in _FUSED:
+        return _of_product(right)
+    return _of_fused(right, text(left))
+
+
+def _of_product(node: Node) -> tuple[Node, Node] | None:
+    while node.type == "parenthesized_expression" and node.named_children:
+        node = node.named_children[0]
+    if node.type != "binary_expression" or text(node.child_by_field_name("operator")) != "*":
         return None
-    arguments = arguments_of(right)
-    if len(arguments) != 3 or text(arguments[2]) != text(left):  # noqa: PLR2004 - fma(a, b, c)
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    return None if left is None or right is None else (left, right)
+
+
+def _of_fused(node: Node, target: str) -> tuple[Node, Node] | None:
+    """The factors of ``fma(a, b, target)``."""
+    if node.type != "call_expression" or text(node.child_by_field_name("function")) not in _FUSED:
+        return None
+    arguments = arguments_of(node)
+    if len(arguments) != 3 or text(arguments[2]) != target:  # noqa: PLR2004 - fma(a, b, c)
         return None
     return arguments[0], arguments[1]
 

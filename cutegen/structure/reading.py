@@ -2,7 +2,7 @@
 
 from cutegen.cuda_syntax import CudaSource
 from cutegen.structure.features import features, parameters
-from cutegen.structure.model import VERSION, Fingerprint
+from cutegen.structure.model import HIDDEN, VERSION, Fingerprint
 from cutegen.toolchain.protocol import BuildResult
 
 
@@ -16,4 +16,8 @@ def fingerprint(source: str, build: BuildResult | None = None) -> Fingerprint:
         build: What the compiler made of it.
     """
     parsed = CudaSource(source)
-    return Fingerprint(features=features(parsed), parameters=parameters(parsed), version=VERSION)
+    found = features(parsed)
+    if found["smem"] == HIDDEN and build is not None and build.resources:
+        declared = any(kernel.static_smem_bytes for kernel in build.resources)
+        found["smem"] = "static" if declared else "none"
+    return Fingerprint(features=found, parameters=parameters(parsed), version=VERSION)
