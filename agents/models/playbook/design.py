@@ -38,6 +38,7 @@ class Design(Frozen):
 
     family: ClassVar[str]
     template: ClassVar[str]
+    plain: ClassVar[str] = "one output per thread"  # what the first design is
 
     def tag(self) -> str:
         """The tag line's text."""

@@ -52,7 +52,7 @@ class Playbook(Generic[DesignT]):
     def first_kernel(self, failed: Sequence[Step]) -> str:
         """The plain design, or after its failure another that a run may begin with."""
         plain = self._family.first
-        designs = {"the plain design: one output per thread": plain}
+        designs = {f"the plain design: {plain.plain}": plain}
         designs |= {move.intent: plain.after(move) for move in plain.first_moves()}
         for intent, design in designs.items():
             source = self.render(design)

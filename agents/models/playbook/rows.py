@@ -24,6 +24,8 @@ from cutegen.spec import KernelSpec
 
 _WARP = 32
 _ACCESS_BYTES = 16
+_FLOAT_BYTES = 4
+_REGISTERS = 64 * 1024  # of a multiprocessor
 _SHARED_BYTES = 220 * 1024  # of the 227 KiB that a block of sm_90 may have; sums and barriers too
 _REGISTER_VECTORS = 8  # per thread: 32 floats
 _CLUSTERS = (1, 2, 4, 8, 16)
@@ -41,6 +43,7 @@ class RowDesign(Design):
 
     family: ClassVar[str] = "rows"
     template: ClassVar[str] = "rows.cu.j2"
+    plain: ClassVar[str] = "a block per row, which it goes through once per reduction"
 
     columns: int
     column_bytes: int
@@ -92,8 +95,13 @@ class RowDesign(Design):
 
     @property
     def blocks_per_multiprocessor(self) -> int:
-        """Blocks that shared memory lets reside side by side: registers must not prevent it."""
-        return max(1, min(_SHARED_BYTES // max(1, self.shared_bytes), 2048 // self.threads, 4))
+        """Blocks that shared memory lets reside side by side: registers must not prevent it.
+
+        A thread keeps 64 registers at least, 128 where it computes in double precision.
+        """
+        registers = 64 if self.vector * _FLOAT_BYTES >= _ACCESS_BYTES else 128
+        by_registers = _REGISTERS // (self.threads * registers)
+        return max(1, min(_SHARED_BYTES // max(1, self.shared_bytes), by_registers))
 
     def structural_moves(self) -> tuple[Move, ...]:
         """What can still be changed about the structure, in the order of an expert."""
