@@ -15,6 +15,7 @@ import typer
 from cutegen.answering import Program
 from cutegen.cli_doctor import add_doctor
 from cutegen.cli_evaluate import add_evaluate_commands
+from cutegen.cli_report import add_report_command
 from cutegen.cli_run import add_run_commands
 from cutegen.cli_runs import add_runs_commands
 from cutegen.cli_suite import add_suite_commands
@@ -32,6 +33,7 @@ add_run_commands(app)
 add_suite_commands(app)
 add_evaluate_commands(app)
 add_runs_commands(app)
+add_report_command(app)
 add_doctor(app)
 
 

@@ -68,6 +68,11 @@ def digits(value: float, most: int = 4) -> str:
     return written.rstrip("0").rstrip(".") if "." in written else written
 
 
+def times(factor: float) -> str:
+    """A factor as people write it, with a multiplication sign."""
+    return f"{digits(factor, 3)}\N{MULTIPLICATION SIGN}"
+
+
 def rate(value: float, unit: str) -> str:
     """A rate per second, such as 4.2 T with ``B/s``."""
     for prefix, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6)):

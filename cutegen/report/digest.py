@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from cutegen.measurement.profile import Profile
+from cutegen.measurement.profile import Profile, Reading
 from cutegen.report.axes import digits
 
 Row = tuple[str, str]
@@ -17,7 +17,6 @@ _UNITS = {
     "_w": "W",
     "_c": "°C",
     "_percent": "%",
-    "_per_s": "/s",
 }
 _SHARES = ("_fraction", "occupancy")
 
@@ -25,6 +24,11 @@ _SHARES = ("_fraction", "occupancy")
 def profile_rows(profile: Profile) -> list[Row]:
     """The facts of a profile, named as people say them. New kinds of profile extend this."""
     return fact_rows(profile.facts)
+
+
+def reading_rows(profile: Profile) -> list[Reading]:
+    """The numbers that speak for the bottleneck, those that only another structure cures last."""
+    return [*profile.readings, *(r for r in profile.structural if r not in profile.readings)]
 
 
 def fact_rows(facts: Mapping[str, JsonValue], above: str = "") -> list[Row]:

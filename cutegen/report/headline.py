@@ -6,7 +6,7 @@ from cutegen.frozen import Frozen
 from cutegen.history import Decision
 from cutegen.measurement.comparison import is_faster
 from cutegen.measurement.timing import Timing
-from cutegen.report.axes import digits, microseconds, seconds
+from cutegen.report.axes import microseconds, seconds, times
 from cutegen.report.dossier import Dossier
 from cutegen.result import BestKernel
 
@@ -74,11 +74,6 @@ def stats_of(dossier: Dossier) -> tuple[Stat, ...]:
         found.append(("model calls", str(result.model_calls), tokens))
         found.append(("wall time", seconds(result.seconds), ""))
     return tuple(found)
-
-
-def times(factor: float) -> str:
-    """A factor as people say it: 2.42×."""  # noqa: RUF002 - a times sign
-    return f"{digits(factor, 3)}×"  # noqa: RUF001 - the same
 
 
 def _unmeasured(dossier: Dossier, best: BestKernel) -> Headline:

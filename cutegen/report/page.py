@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from cutegen.history import Decision
 from cutegen.report import svg
-from cutegen.report.axes import digits, microseconds, rate, seconds
+from cutegen.report.axes import digits, microseconds, rate, seconds, times
 from cutegen.report.code import source_html
 from cutegen.report.diff import changed_lines, diff_html
-from cutegen.report.digest import fact_rows, profile_rows
+from cutegen.report.digest import fact_rows, profile_rows, reading_rows
 from cutegen.report.dossier import Chapter, Dossier
 from cutegen.report.headline import headline_of, stats_of
 from cutegen.report.plots import roofline_plots, sample_plots, trajectory_plots
@@ -31,6 +31,7 @@ from cutegen.report.spending import seconds_by_work, use_by_agent
 from cutegen.report.trajectory import shape_of
 from cutegen.structure import describe_change
 
+_ADVICE = ": measure on a GPU with `cutegen resume"  # stands once, at the top
 _ASSETS = Path(__file__).parent / "templates"
 
 
@@ -78,7 +79,9 @@ def report_html(dossier: Dossier, *, back: str = "") -> str:
         method=f"Method: {best.timing.method}." if best and best.timing else "",
         trajectory=trajectory_plots(dossier),
         measured=any(step.time_us is not None for step in dossier.steps),
-        unmeasured=(best.speedup_reason if best else "") or "nothing was measured",
+        unmeasured=((best.speedup_reason if best else "") or "nothing was measured").partition(
+            _ADVICE
+        )[0],
         work=work,
         work_total=sum(work.values()) or 1.0,
         uses=use_by_agent(calls),
@@ -130,7 +133,11 @@ def _environment() -> Environment:
         "profile_rows": profile_rows,
         "shape_of": shape_of,
         "source_html": source_html,
-        "times": lambda factor: f"{digits(factor, 3)}×",  # noqa: RUF001 - a times sign
+        "number_of": digits,
+        "outcome": _outcome,
+        "prose": prose,
+        "reading_rows": reading_rows,
+        "times": times,
     }
     environment.globals.update(helpers)
     return environment
@@ -176,7 +183,7 @@ def _roof_caption(dossier: Dossier) -> str:
         work += f" and {roof.flops / 1e9:,.1f} GFLOP"
     return (
         f"The least work of a call is {work}: bound by {roof.bound}, at least "
-        f"{microseconds(roof.floor_us)}. The ceilings were measured on the same device: "
+        f"{microseconds(roof.floor_us)}. The ceilings are those of this device: "
         f"{rate(roof.copy_bytes_per_s, 'B/s')} of copy bandwidth"
         + (f", {rate(roof.flops_per_s, 'FLOP/s')} of arithmetic." if roof.flops else ".")
     )
@@ -187,6 +194,24 @@ def _design_changes(chapter: Chapter) -> list[str]:
     if new is None or old is None or new == old:
         return []
     return describe_change(old, new).split("; ")
+
+
+def _outcome(chapter: Chapter) -> Markup:
+    """What came of a step, without the changes of the design that stand below it."""
+    changes = set(_design_changes(chapter))
+    parts = [part for part in chapter.step.reason.split("; ") if part not in changes]
+    return prose("; ".join(parts).partition(_ADVICE)[0])
+
+
+def prose(text: str) -> Markup:
+    """A sentence in which what stands between backticks is code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick without its fellow is only a backtick
+        return escape(text)
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if position % 2 else escape(part)
+        for position, part in enumerate(parts)
+    )
 
 
 def _commit(environment: Mapping[str, object]) -> str:
