@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # PYTHONSAFEPATH leaves it out
+
 from run_cookbook import line, machine
 
-from cutegen.agents.models.playbook.library import Playbook, playbook_for
+from cutegen.agents.models.playbook.library import playbook_for
 from cutegen.execution import resolve_executor
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
 from cutegen.spec import KernelSpec
@@ -40,14 +43,6 @@ class Item(NamedTuple):
     source: str
 
 
-def ladder(playbook: Playbook[Any]) -> list[Any]:
-    """The first design and those above it, each by the first move that its predecessor offers."""
-    designs = [playbook.first_design]
-    while moves := designs[-1].structural_moves():
-        designs.append(designs[-1].after(moves[0]))
-    return designs
-
-
 def specs(tasks: list[int]) -> Iterator[tuple[str, KernelSpec]]:
     """Task 100 + i is the i-th square product of bf16 matrices."""
     for task in tasks:
@@ -65,7 +60,7 @@ def items(tasks: list[int], whole: list[int]) -> Iterator[Item]:
     """The designs to judge, the most telling first."""
     for name, spec in specs(tasks):
         playbook = playbook_for(spec)
-        designs = ladder(playbook)
+        designs = list(playbook.climb())
         wanted = designs if name in map(str, whole) else designs[-1:]
         for design in reversed(wanted):
             level = designs.index(design)

@@ -44,11 +44,6 @@ class Playbook(Generic[DesignT]):
         self._spec = spec
         self._family = family
 
-    @property
-    def first_design(self) -> DesignT:
-        """Where the ladder of designs begins."""
-        return self._family.first
-
     def first_kernel(self, failed: Sequence[Step]) -> str:
         """The plain design, or after its failure another that a run may begin with."""
         plain = self._family.first

@@ -8,6 +8,7 @@ from cutegen.agents.models.playbook.matmul_moves import (
     MULTICAST,
     PREFETCH,
     REGISTERS,
+    SPLIT,
     TENSOR,
     TILE,
     block_of,
@@ -38,7 +39,7 @@ class MatmulDesign(Design):
     tile; the designs before it use square tiles of ``tile``. With ``wgmma`` a block tile is 128
     bytes deep. What the spec and the machine allow stands beside the decisions: ``half`` for
     factors of one 16-bit type, ``hopper`` for wgmma and TMA, ``passes`` for the products of parts
-    that make one product of factors.
+    that make one product of factors, ``deep`` for fewer tiles than multiprocessors and a long K.
     """
 
     family: ClassVar[str] = "matmul"
@@ -60,6 +61,8 @@ class MatmulDesign(Design):
     halves: bool = False
     cluster: int = 1
     chain: int = 1
+    deep: bool = False
+    split: bool = False
 
     def template_name(self) -> str:
         """Tensor cores are fed so differently that they have templates of their own."""
@@ -99,8 +102,9 @@ class MatmulDesign(Design):
         return (*registers[:-1], *cores, registers[-1], *hopper)
 
     def _hopper_moves(self) -> tuple[Move, ...]:
+        split = (SPLIT,) if self.deep and not self.split else ()
         halves = () if self.halves or self.half else (HALVES,)
-        return (*halves, *((MULTICAST,) if self.cluster == 1 else ()))
+        return (*split, *halves, *((MULTICAST,) if self.cluster == 1 else ()))
 
     def first_moves(self) -> tuple[Move, ...]:
         """From the plain design to others that may serve as a first kernel where it fails."""

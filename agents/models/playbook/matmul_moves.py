@@ -36,6 +36,11 @@ MULTICAST = Move(
     "a third less traffic from L2, which feeds more than 5 TB/s here: some percent",
     {"cluster": 2},
 )
+SPLIT = Move(
+    "split K: several blocks share a tile of the result, and a second kernel adds their sums in order",
+    "all multiprocessors have work where there are fewer tiles than these: up to as many times faster",
+    {"split": True},
+)
 
 
 def wgmma_of(passes: int) -> Move:

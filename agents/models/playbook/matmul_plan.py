@@ -1,5 +1,7 @@
 """What the matrix-product templates need to know of a spec."""
 
+from math import prod
+
 from cutegen.agents.models.playbook.chain import Chain
 from cutegen.agents.models.playbook.elementwise import Slot, compute_type, operand_slots
 from cutegen.agents.models.playbook.matmul import (
@@ -12,6 +14,10 @@ from cutegen.agents.models.playbook.product import Product, find_product
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.spec import DType, KernelSpec, MathMode
 from cutegen.toolchain.nvcc import DEFAULT_ARCH
+
+_TILE = 128
+_FEW_TILES = 66  # half of the multiprocessors of an H100 or H200
+_LONG = 4096
 
 
 class MatmulPlan:
@@ -66,8 +72,16 @@ class MatmulPlan:
             block_k=16 if self.compute is DType.FLOAT32 else 8,
             half=half and self.compute is DType.FLOAT32,
             hopper=self._hopper and single and self.compute is DType.FLOAT32,
+            deep=self._is_deep(),
             passes=3 if single and self.spec.math_mode is MathMode.FP32 else 1,
         )
+
+    def _is_deep(self) -> bool:
+        """Whether tiles of the timed result leave most multiprocessors idle, and K is long."""
+        *leading, rows, columns = (1, *self.product.shape)
+        tiles = -(-rows // _TILE) * -(-columns // _TILE) * prod(leading)
+        depth = self.product.a.tensor.shape[-2 if self.product.a.swapped else -1]
+        return not self.product.triangle and tiles <= _FEW_TILES and depth >= _LONG
 
     def render(self, design: MatmulDesign) -> str:
         """The source of one design."""

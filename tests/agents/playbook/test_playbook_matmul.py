@@ -50,12 +50,12 @@ TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k"
             "bf16",
             TENSOR | {"block_k": 64, "stages": 2},
         ),
-        # three passes: chains that end within a tile, and one product of several dimensions
+        # three passes: a product of several dimensions, two slices of K, chains that end early
         (
             lambda a, b: torch.einsum("bij,jk->bik", a, b),
-            [rand(2, 37, 72), rand(72, 40)],
+            [rand(2, 9, 600), rand(600, 40)],
             "fp32",
-            HOPPER | {"chain": 2},
+            HOPPER | {"chain": 2, "split": True},
         ),
         # the whole ladder, and tiles that hold nothing but zeros
         (
@@ -78,7 +78,7 @@ TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k"
         "half register tiles",
         "tensor cores",
         "batched odd tensor cores",
-        "three passes",
+        "three passes in slices",
         "triangle by halves in clusters",
         "batched triangles",
     ],
