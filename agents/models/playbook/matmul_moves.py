@@ -37,8 +37,10 @@ MULTICAST = Move(
     {"cluster": 2},
 )
 SPLIT = Move(
-    "split K: several blocks share a tile of the result, and a second kernel adds their sums in order",
-    "all multiprocessors have work where there are fewer tiles than these: up to as many times faster",
+    "split K: several blocks share a tile of the result, and a second kernel adds their sums in "
+    "order",
+    "all multiprocessors have work where there are fewer tiles than these: up to as many times "
+    "faster",
     {"split": True},
 )
 
