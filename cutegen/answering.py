@@ -117,6 +117,15 @@ class Mode:
         except (RunBusyError, OSError, ValueError) as error:
             self.end(Exit.USAGE, str(error))
 
+    @contextmanager
+    def interruptions_told(self) -> Iterator[None]:
+        """Say, when somebody presses Ctrl-C, that nothing is lost."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._tell("interrupted; what is done is kept, and `cutegen resume` goes on from it")
+            raise
+
     def end(self, code: Exit, fault: str) -> None:
         """Say why the command ends here, and end it.
 
@@ -128,5 +137,8 @@ class Mode:
             if code in self._statuses:
                 answer["status"] = self._statuses[code]
             self.print_json(json.dumps(answer))
-        self._faults.print(f"cutegen: {fault}", markup=False, highlight=False, soft_wrap=True)
+        self._tell(fault)
         raise typer.Exit(code)
+
+    def _tell(self, fault: str) -> None:
+        self._faults.print(f"cutegen: {fault}", markup=False, highlight=False, soft_wrap=True)

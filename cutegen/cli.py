@@ -9,6 +9,8 @@ come at once, and judging a kernel loads no graph.
 """
 
 import os
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -22,13 +24,32 @@ from cutegen.cli_suite import add_suite_commands
 
 app = typer.Typer(
     cls=Program,
-    help="Turn a PyTorch module into a verified, fast CuTe kernel.",
     epilog="Start with `cutegen doctor`, then `cutegen run tests/kernelbench/level1/25_Swish.py`. "
     "`cutegen --install-completion` teaches your shell these words.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cutegen {version('cutegen')}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_say_version, is_eager=True, help="Say which version this is."
+        ),
+    ] = False,
+) -> None:
+    """Turn a PyTorch module into a verified, fast CuTe kernel."""
+
+
 add_run_commands(app)
 add_suite_commands(app)
 add_evaluate_commands(app)

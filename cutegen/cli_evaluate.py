@@ -58,7 +58,7 @@ def evaluate(
         from cutegen.spec import KernelSpec
         from cutegen.store import write_atomically
 
-        source = kernel.read_text()
+        source = _source(kernel)
         stages.end("start")
         reference = KernelSpec.from_kernelbench(spec, math_mode=math, seed=seed)
         stages.end("spec")
@@ -101,6 +101,13 @@ def evaluate(
         spent = ", ".join(f"{name} {taken:.1f} s" for name, taken in stages.seconds.items())
         mode.progress.print(spent, style="dim", highlight=False)
     raise typer.Exit(exit_of_verdict(verdict, measurement))
+
+
+def _source(kernel: Path) -> str:
+    try:
+        return kernel.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{kernel} is no UTF-8 text; give a .cu file") from None
 
 
 def show_spec(spec: SpecFile, math: Math = MathMode.FP32, as_json: AsJson = False) -> None:

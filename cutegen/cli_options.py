@@ -111,7 +111,12 @@ def temperatures_of(options: Sequence[str]) -> tuple[float | None, dict[str, flo
     from cutegen.agents.models.choice import by_agent
 
     common, own = by_agent(options)
-    return float(common) if common else None, {name: float(text) for name, text in own.items()}
+    try:
+        return float(common) if common else None, {name: float(text) for name, text in own.items()}
+    except ValueError:
+        raise ValueError(
+            f"--temperature {' '.join(options)}: give a number, or AGENT=NUMBER"
+        ) from None
 
 
 def budget_of(

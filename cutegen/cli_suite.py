@@ -124,7 +124,8 @@ def follow_suite(mode: Mode, events: "Generator[SuiteEvent, None, SuiteResult]")
     from cutegen.graphs.suite_following import drain_suite
     from cutegen.report.suite_table import SuiteProgress, show_suite
 
-    result = drain_suite(events, SuiteProgress(mode.progress).show)
+    with mode.interruptions_told():
+        result = drain_suite(events, SuiteProgress(mode.progress).show)
     if mode.as_json:
         mode.print_json(result.model_dump_json())
     else:

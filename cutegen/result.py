@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 from torch import Tensor
 
 from cutegen.frozen import Frozen
@@ -128,6 +128,7 @@ class RunResult(Shown):
 
         Raises:
             FileNotFoundError: The run has not finished, or this is no run folder.
+            ValueError: Another version of CuTeGen wrote it.
         """
         folder = Path(run_dir).resolve()
         file = folder / RESULT_FILE
@@ -136,7 +137,13 @@ class RunResult(Shown):
                 f"{folder} holds no {RESULT_FILE}: the run has not finished; take it up again "
                 f"with `cutegen resume {run_dir}`"
             )
-        result = cls.model_validate_json(file.read_text())
+        try:
+            result = cls.model_validate_json(file.read_text())
+        except ValidationError as error:
+            raise ValueError(
+                f"{file} cannot be read, so it was cut short or written by another version of "
+                f"CuTeGen: {error.errors()[0]['msg']}"
+            ) from None
         best = result.best
         if best is not None:
             best = best.model_copy(update={"source_path": folder / BEST_FILE})

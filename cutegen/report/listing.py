@@ -22,6 +22,7 @@ class RunState(StrEnum):
     UNSUPPORTED = "UNSUPPORTED"
     STOPPED = "STOPPED"
     WAITING = "WAITING"  # for a person's reply
+    UNREADABLE = "UNREADABLE"  # written by another version of CuTeGen
     UNFINISHED = "UNFINISHED"  # begun, and at work still or killed: it can be resumed
 
 
@@ -57,36 +58,51 @@ def find_runs(runs_dir: Path) -> tuple[RunEntry, ...]:
 
 def _entry(folder: Path, name: str) -> RunEntry:
     begun = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
-    events = read_events(folder / LOG_FILE)
-    started = next((event for event in events if isinstance(event, RunStarted)), None)
-    waits = bool(events) and isinstance(events[-1], AgentWaits)
-    if started is not None and started.at:
-        begun = datetime.fromtimestamp(started.at, UTC)
-    nbytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    if (folder / RESULT_FILE).exists():
-        result = RunResult.load(folder)
-        return RunEntry(
-            run_id=name,
-            folder=folder,
-            state=RunState(result.status.value),
-            spec_name=result.spec_name,
-            executor=result.executor,
-            model=result.model,
-            steps=len(result.steps),
-            speedup=result.best.speedup if result.best else None,
-            begun=begun,
-            nbytes=nbytes,
-        )
-    return RunEntry(
+    bare = RunEntry(
         run_id=name,
         folder=folder,
-        state=RunState.WAITING if waits else RunState.UNFINISHED,
-        spec_name=started.spec if started else "",
-        executor=started.executor if started else "",
-        model=started.model if started else "",
+        state=RunState.UNREADABLE,
+        spec_name="",
+        executor="",
+        model="",
         begun=begun,
-        nbytes=nbytes,
+        nbytes=sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
     )
+    try:
+        return bare.model_copy(update=_told_by(folder, begun))
+    except ValueError:  # one folder of another version does not hide the others
+        return bare
+
+
+def _told_by(folder: Path, begun: datetime) -> dict[str, object]:
+    """What the log and the result say.
+
+    Raises:
+        ValueError: Another version of CuTeGen wrote them.
+    """
+    events = read_events(folder / LOG_FILE)
+    started = next((event for event in events if isinstance(event, RunStarted)), None)
+    if started is not None and started.at:
+        begun = datetime.fromtimestamp(started.at, UTC)
+    if (folder / RESULT_FILE).exists():
+        result = RunResult.load(folder)
+        return {
+            "state": RunState(result.status.value),
+            "spec_name": result.spec_name,
+            "executor": result.executor,
+            "model": result.model,
+            "steps": len(result.steps),
+            "speedup": result.best.speedup if result.best else None,
+            "begun": begun,
+        }
+    waits = bool(events) and isinstance(events[-1], AgentWaits)
+    return {
+        "state": RunState.WAITING if waits else RunState.UNFINISHED,
+        "spec_name": started.spec if started else "",
+        "executor": started.executor if started else "",
+        "model": started.model if started else "",
+        "begun": begun,
+    }
 
 
 _STYLES = {

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -471,6 +472,18 @@ def test_what_typer_refuses_is_told_as_an_object_too(words: tuple[str, ...], sai
     assert error["kind"] == "usage"
     assert said in error["error"]
     assert refused.stderr == f"cutegen: {error['error']}\n"
+
+
+def test_a_kernel_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "kernel.cu").write_bytes(b"\xf3\x00")
+    result = call("evaluate", tmp_path / "kernel.cu", "--spec", SWISH, "--json")
+    assert result.exit_code == 2
+    assert "kernel.cu is no UTF-8 text" in the_object(result.stdout)["error"]
+
+
+def test_the_program_says_which_version_it_is() -> None:
+    result = call("--version")
+    assert (result.exit_code, result.stdout) == (0, f"cutegen {version('cutegen')}\n")
 
 
 def test_help_names_every_command() -> None:

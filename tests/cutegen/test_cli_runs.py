@@ -75,9 +75,22 @@ def test_a_suite_is_shown_listed_and_taken_up(runs: Path, pair: Path) -> None:
     code, text = call("resume", pair, "--steps", "3", "--json")
     assert code == 2
     assert "is a suite" in json.loads(text)["error"]
-    (runs / "notes" / "empty.py").write_text((SWISH.parent / "rms_norm.py").read_text())
+    (runs / "notes" / "empty.py").write_text(SWISH.read_text())
     code, text = call("resume", pair, "--json")
-    assert (code, json.loads(text)["counts"]) == (1, {"SUCCEEDED": 1, "UNSUPPORTED": 1})
+    assert (code, json.loads(text)["counts"]) == (0, {"SUCCEEDED": 2})
+
+
+def test_a_run_of_another_version_hides_no_other(runs: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "runs"
+    shutil.copytree(runs, copied)
+    old = copied / "swish" / "result.json"
+    old.write_text(old.read_text().replace('"status"', '"ending"', 1))
+    code, text = call("runs", "list", "--runs-dir", copied, "--json")
+    states = {run["run_id"]: run["state"] for run in json.loads(text)["runs"]}
+    assert (code, states["swish"], states["killed"]) == (0, "UNREADABLE", "UNFINISHED")
+    code, text = call("runs", "show", "swish", "--runs-dir", copied, "--json")
+    assert code == 2
+    assert "written by another version" in json.loads(text)["error"]
 
 
 def test_what_cannot_be_done_with_many_specs(tmp_path: Path) -> None:
