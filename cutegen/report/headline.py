@@ -57,8 +57,7 @@ def stats_of(dossier: Dossier) -> tuple[Stat, ...]:
     best = result.best if result else None
     found: list[Stat] = []
     if best is not None and best.timing is not None:
-        spread = f"p20-p80 {_range(best.timing)}"
-        found.append(("time of a call", microseconds(best.timing.median_us), spread))
+        found.append(("time of a call", microseconds(best.timing.median_us), spread(best.timing)))
     for name, timing in (best.baselines if best else {}).items():
         if name != "eager" and best is not None and best.timing is not None:
             ratio = timing.median_us / best.timing.median_us
@@ -74,6 +73,11 @@ def stats_of(dossier: Dossier) -> tuple[Stat, ...]:
         found.append(("model calls", str(result.model_calls), tokens))
         found.append(("wall time", seconds(result.seconds), ""))
     return tuple(found)
+
+
+def spread(timing: Timing) -> str:
+    """Where the middle of the samples lies."""
+    return f"p20-p80 {microseconds(timing.p20_us)} to {microseconds(timing.p80_us)}"
 
 
 def _unmeasured(dossier: Dossier, best: BestKernel) -> Headline:
@@ -95,14 +99,10 @@ def _spread(best: BestKernel) -> str:
     if best.timing is None:
         return ""
     if eager is None:
-        return f"median {microseconds(best.timing.median_us)}, p20-p80 {_range(best.timing)}"
+        return f"median {microseconds(best.timing.median_us)}, {spread(best.timing)}"
     return f"{_interval(best.timing, eager)}, over {len(best.timing.samples_us)} samples each"
 
 
 def _interval(timing: Timing, baseline: Timing) -> str:
     compared = is_faster(timing, baseline)
     return f"95 % interval {compared.low:.3f} to {compared.high:.3f}"
-
-
-def _range(timing: Timing) -> str:
-    return f"{microseconds(timing.p20_us)} to {microseconds(timing.p80_us)}"

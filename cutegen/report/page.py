@@ -24,11 +24,11 @@ from cutegen.report.code import source_html
 from cutegen.report.diff import changed_lines, diff_html
 from cutegen.report.digest import fact_rows, profile_rows, reading_rows
 from cutegen.report.dossier import Chapter, Dossier
-from cutegen.report.headline import headline_of, stats_of
-from cutegen.report.plots import roofline_plots, sample_plots, trajectory_plots
+from cutegen.report.headline import headline_of, spread, stats_of
+from cutegen.report.marks import shape_of
+from cutegen.report.plots import roofline_plots, sample_plots, step_samples, trajectory_plots
 from cutegen.report.reproducing import commands, reference_text
 from cutegen.report.spending import seconds_by_work, use_by_agent
-from cutegen.report.trajectory import shape_of
 from cutegen.structure import describe_change
 
 _ADVICE = ": measure on a GPU with `cutegen resume"  # stands once, at the top
@@ -137,6 +137,8 @@ def _environment() -> Environment:
         "outcome": _outcome,
         "prose": prose,
         "reading_rows": reading_rows,
+        "spread": spread,
+        "step_samples": step_samples,
         "times": times,
     }
     environment.globals.update(helpers)

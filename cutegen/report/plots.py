@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from cutegen.measurement.timing import Timing
 from cutegen.report import svg
-from cutegen.report.dossier import Dossier
+from cutegen.report.dossier import Chapter, Dossier
 from cutegen.report.roofline import Point, roofline_svg
 from cutegen.report.samples import KERNEL, samples_svg
 from cutegen.report.trajectory import NARROW, WIDE, trajectory_svg
@@ -24,6 +24,19 @@ def sample_plots(dossier: Dossier) -> Plots | None:
     timings: dict[str, Timing] = {KERNEL: best.timing}
     timings |= {_CONTENDERS.get(name, name): timing for name, timing in best.baselines.items()}
     floor = best.roofline.floor_us if best.roofline else None
+    return _twice(lambda width: samples_svg(timings, floor_us=floor, width=width))
+
+
+def step_samples(chapter: Chapter) -> Plots | None:
+    """Every sample of a step's session: its kernel, the incumbent, PyTorch; None without one."""
+    measurement = chapter.measurement
+    if measurement is None or measurement.candidate is None:
+        return None
+    timings: dict[str, Timing] = {KERNEL: measurement.candidate}
+    if measurement.incumbent is not None:
+        timings["the best before it"] = measurement.incumbent
+    timings |= {_CONTENDERS.get(n, n): timing for n, timing in measurement.baselines.items()}
+    floor = measurement.roofline.floor_us if measurement.roofline else None
     return _twice(lambda width: samples_svg(timings, floor_us=floor, width=width))
 
 

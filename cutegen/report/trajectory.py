@@ -9,6 +9,7 @@ from cutegen.frozen import Frozen
 from cutegen.history import Decision, Step
 from cutegen.report import svg
 from cutegen.report.axes import Scale, around, microseconds
+from cutegen.report.marks import mark_of, shape_of
 
 WIDE, NARROW = 960, 400
 _NARROW_BELOW = 600
@@ -16,7 +17,6 @@ _PANEL = 250  # height of the plot of times
 _TOP, _LEGEND = 34, 40
 _MARGIN, _GUTTER = 18, 116  # right of the plot: without and with times to compare with
 _LABEL = (64, 16)  # width and height of a time beside a mark
-_MARK = 5.5
 
 
 class Opening(Frozen):
@@ -113,7 +113,7 @@ def trajectory_svg(
     parts += [_takeover(frame, takeover) for takeover in takeovers]
     if times:
         parts.append(_times(frame, steps, references or {}, times, href))
-    parts += [_lanes(frame, steps, href), _legend(frame)]
+    parts += [_lanes(frame, steps, href), _legend(frame, steps)]
     return svg.canvas(width, frame.height, "Trajectory", _told(steps), *parts)
 
 
@@ -181,7 +181,7 @@ def _times(
     best = [step for step in steps if step.decision is Decision.ACCEPTED and step.time_us]
     parts.append(_best_so_far(frame, scale, best))
     parts += [
-        _mark(step, frame.x(step.index), scale(step.time_us), href)
+        mark_of(step, frame.x(step.index), scale(step.time_us), href)
         for step in steps
         if step.time_us is not None
     ]
@@ -229,7 +229,7 @@ def _lanes(frame: _Frame, steps: Sequence[Step], href: str) -> Markup:
             parts.append(svg.text(label, frame.left, y - 12, fill=colour, font_size=11))
         else:
             parts.append(svg.text(label, frame.left - 14, y + 4, fill=colour, text_anchor="end"))
-    parts += [_mark(step, frame.x(step.index), frame.lane(step.agent), href) for step in steps]
+    parts += [mark_of(step, frame.x(step.index), frame.lane(step.agent), href) for step in steps]
     every = 1 + len(steps) // (12 if frame.narrow else 30)
     parts += [
         svg.text(
@@ -242,51 +242,24 @@ def _lanes(frame: _Frame, steps: Sequence[Step], href: str) -> Markup:
     return Markup().join(parts)
 
 
-def _mark(step: Step, x: float, y: float, href: str) -> Markup:
-    time = "" if step.time_us is None else f", {microseconds(step.time_us)}"
-    told = f"step {step.index}, {step.agent.replace('_', ' ')}: {step.decision.value}{time}"
-    shape = shape_of(step.decision, x, y, svg.agent_colour(step.agent))
-    title = svg.element("title", Markup.escape(f"{told}. {step.intent}" if step.intent else told))
-    if not href:
-        return svg.element("g", title, shape)
-    return svg.element("a", title, shape, href=href.format(step.index), aria_label=told)
-
-
-def shape_of(decision: Decision, x: float, y: float, colour: str) -> Markup:
-    """The mark of a decision: disc, ring, cross or dot, so that colour never speaks alone."""
-    match decision:
-        case Decision.ACCEPTED:
-            return svg.element("circle", cx=x, cy=y, r=_MARK, fill=colour)
-        case Decision.REJECTED:
-            return svg.element(
-                "circle", cx=x, cy=y, r=_MARK - 1, fill=svg.PAPER, stroke=colour, stroke_width=2
-            )
-        case Decision.FAILED:
-            r = _MARK - 1
-            cross = f"M{x - r:.2f},{y - r:.2f}l{2 * r},{2 * r}m0,{-2 * r}l{-2 * r},{2 * r}"
-            halo = svg.element("circle", cx=x, cy=y, r=_MARK + 1, fill=svg.PAPER)
-            return halo + svg.element(
-                "path", d=cross, stroke=svg.BAD, stroke_width=2.4, stroke_linecap="round"
-            )
-        case Decision.NO_PROPOSAL | Decision.HANDED_BACK:
-            return svg.element("circle", cx=x, cy=y, r=2.5, fill=svg.MUTED)
-
-
-def _legend(frame: _Frame) -> Markup:
+def _legend(frame: _Frame, steps: Sequence[Step]) -> Markup:
+    """The decisions that occur, and the line of the best."""
     parts = []
     x, y = float(frame.left), frame.height - (_LEGEND + 20 if frame.narrow else _LEGEND) + 24.0
-    entries: list[tuple[str, Markup | None]] = [
-        (decision.value.replace("-", " "), None) for decision in Decision
+    present = {step.decision for step in steps}
+    entries: list[tuple[str, Decision | None]] = [
+        (decision.value.replace("-", " "), decision) for decision in Decision if decision in present
     ]
     if frame.timed:
-        entries.append(("best so far", Markup()))
-    for position, (name, special) in enumerate(entries):
-        if frame.narrow and position == 3:  # noqa: PLR2004 - the second row of a narrow legend
+        entries.append(("best so far", None))
+    for name, decision in entries:
+        length = 38 + 6.6 * len(name)
+        if x + length > frame.width and x > frame.left:  # on a narrow plot there are two rows
             x, y = float(frame.left), y + 20
-        if special is None:
-            parts.append(shape_of(tuple(Decision)[position], x + 6, y - 4, svg.INK))
+        if decision is not None:
+            parts.append(shape_of(decision, x + 6, y - 4, svg.INK))
         else:
             parts.append(svg.line(x, y - 4, x + 14, y - 4, stroke=svg.GOOD, stroke_width=2))
         parts.append(svg.text(name, x + 19, y))
-        x += 38 + 6.6 * len(name)
+        x += length
     return Markup().join(parts)

@@ -137,7 +137,10 @@ def measured(name: str, path: Path) -> Path:
     folder = Folder(path, spec, "cuda", "playbook")
     folder.start("cuda", "playbook")
     stable = False
-    for step in result.steps:
+    kept = folder.store.put_model(measurement)
+    for told_step in result.steps:
+        own = {"measurement": kept} if told_step.candidate == best.id else {}
+        step = told_step.model_copy(update=own)
         if step.candidate:
             folder.propose(step, (SOURCES / f"{step.candidate}.cu").read_text())
         folder.take(step)

@@ -10,6 +10,7 @@ import pytest
 from cutegen.history import Decision, Step, StepKind
 from cutegen.measurement.timing import Measurement
 from cutegen.report.axes import Scale, digits, microseconds
+from cutegen.report.marks import shape_of
 from cutegen.report.roofline import Point, roofline_svg
 from cutegen.report.samples import KERNEL, samples_svg
 from cutegen.report.trajectory import NARROW, WIDE, Opening, Takeover, trajectory_svg
@@ -146,3 +147,17 @@ def test_quantities_have_four_digits_and_no_exponent() -> None:
     assert microseconds(2.5e6) == "2.5 s"
     assert digits(123456.7) == "123,457"
     assert digits(0.0) == "0"
+
+
+def test_every_decision_has_a_shape_of_its_own_and_stands_in_the_legend() -> None:
+    _, steps = recorded("swish")
+    each = [
+        steps[0].model_copy(update={"index": index, "decision": decision})
+        for index, decision in enumerate(Decision)
+    ]
+    shapes = {str(shape_of(decision, 0, 0, "red")) for decision in Decision}
+    assert len(shapes) == len(Decision)
+    names = {decision.value.replace("-", " ") for decision in Decision}
+    for width in (WIDE, NARROW):
+        assert names <= set(words(trajectory_svg(each, width=width)))
+    assert "failed" not in words(trajectory_svg(steps))
