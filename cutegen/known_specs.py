@@ -21,21 +21,10 @@ if TYPE_CHECKING:
     from cutegen.cases import CheckShapes
 
 # What a reference may import for its text to say all about it: nothing that is the user's own.
-_SETTLED = frozenset(
-    [
-        "__future__",
-        "collections",
-        "dataclasses",
-        "enum",
-        "functools",
-        "itertools",
-        "math",
-        "numpy",
-        "operator",
-        "torch",
-        "typing",
-    ]
-)
+_SETTLED = {
+    *("__future__", "collections", "dataclasses", "enum", "functools", "itertools", "math"),
+    *("numpy", "operator", "torch", "typing"),
+}
 _HERE = Path(__file__).resolve().parent
 
 
