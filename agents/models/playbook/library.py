@@ -9,7 +9,7 @@ from cutegen.agents.models.playbook.elementwise import ElementwiseDesign, Elemen
 from cutegen.agents.models.playbook.matmul import MatmulDesign
 from cutegen.agents.models.playbook.matmul_plan import MatmulPlan
 from cutegen.agents.models.playbook.product import PRODUCTS
-from cutegen.agents.models.playbook.reductions import REDUCTIONS
+from cutegen.agents.models.playbook.reductions import REDUCTIONS, is_matrix_vector
 from cutegen.agents.models.playbook.rows import RowDesign, RowPlan
 from cutegen.agents.models.playbook.writing import out_of_ideas, patch, unsupported, whole_kernel
 from cutegen.history import Step
@@ -130,7 +130,11 @@ def playbook_for(
         UnsupportedError: No family writes this function.
     """
     operations = {base_name(op) for op in spec.trace}
-    if not operations.isdisjoint(PRODUCTS):
+    leaves = {tensor.name: tensor.shape for tensor in spec.timed.tensors}
+    products = [op for op in spec.trace if base_name(op) in PRODUCTS]
+    if products and all(is_matrix_vector(op, leaves) for op in products):
+        return Playbook(spec, RowPlan(spec, arch))
+    if products:
         return Playbook(spec, MatmulPlan(spec, arch))
     if not operations.isdisjoint(REDUCTIONS):
         return Playbook(spec, RowPlan(spec, arch))

@@ -61,6 +61,10 @@ class Operands:
         self._views[op.name] = (leaf, op.shape)
         return True
 
+    def view(self, name: str, leaf: str, shape: tuple[int, ...]) -> None:
+        """Let ``name`` be a leaf tensor in another shape."""
+        self._views[name] = (leaf, shape)
+
     def names(self) -> tuple[str, ...]:
         """Every name under which the trace may use a leaf tensor."""
         return (*self._tensors, *self._views)

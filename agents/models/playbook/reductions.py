@@ -7,7 +7,7 @@ exponentials whose maximum still rises, a mean and a variance at once.
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isinf
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeGuard
 
 import torch
 from pydantic import JsonValue
@@ -39,6 +39,8 @@ class Lowering(Protocol):
         """A new value, computed from others; its name."""
 
 
+_MATRIX_VECTOR = frozenset({"matmul", "mm", "mv", "linear"})
+
 Lower = Callable[[Lowering, TracedOp, str], str]
 
 
@@ -65,6 +67,26 @@ def lowered(lowering: Lowering, op: TracedOp, rank: int) -> str:
     if reduction.along and not _is_last(dims, rank):
         raise UnsupportedError(op.op, f"designs reduce the last dimension, not {dims}")
     return reduction.lower(lowering, op, lowering.operand(op.args[0], op))
+
+
+def is_matrix_vector(op: TracedOp, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether an operation multiplies a matrix by one column: a sum along the matrix's rows.
+
+    Args:
+        op: Any operation.
+        shapes: The shapes of the leaf tensors: both factors must be such.
+    """
+    if base_name(op) not in _MATRIX_VECTOR or len(op.args) != 2 or op.kwargs:  # noqa: PLR2004 - two factors
+        return False
+    matrix, vector = (
+        shapes.get(str(arg["ref"]), ()) if _is_reference(arg) else () for arg in op.args
+    )
+    columns = vector[::-1] if base_name(op) == "linear" else vector
+    return len(matrix) > 1 and columns in (matrix[-1:], (*matrix[-1:], 1)) and matrix[-1] > 1
+
+
+def _is_reference(value: JsonValue) -> TypeGuard[dict[str, JsonValue]]:
+    return isinstance(value, dict) and "ref" in value
 
 
 def _is_last(dims: JsonValue, rank: int) -> bool:

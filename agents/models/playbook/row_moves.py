@@ -41,6 +41,23 @@ RING = Move(
 )
 
 
+GROUP = Move(
+    "several rows per block: what all rows share is loaded once for them",
+    "a load from L2 for every row and column becomes one for several rows",
+    {"group": 4},
+)
+
+
+def group_of(count: int, before: int) -> Move:
+    """Another number of rows per block; ``before`` is the present one."""
+    return Move(
+        f"{count} rows per block",
+        "more loads on their way and fewer of what is shared, against fewer blocks",
+        {"group": count},
+        Effect.IN_FLIGHT if count > before else Effect.SMALLER,
+    )
+
+
 def keep(cluster: int, threads: int, depth: int) -> Move:
     """Keep the row in the shared memory of a cluster of blocks; of one block for 1."""
     where = (

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from cutegen.agents.models.playbook.chain import Chain, base_name
 from cutegen.agents.models.playbook.operands import Operand, Operands
-from cutegen.agents.models.playbook.reductions import REDUCTIONS, lowered
+from cutegen.agents.models.playbook.reductions import REDUCTIONS, is_matrix_vector, lowered
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.spec import DType, KernelSpec, TensorArg, TracedOp
 
@@ -152,6 +152,12 @@ class RowProgram:
         return tuple(column for column in self.columns if column.dense)
 
     @property
+    def shares(self) -> bool:
+        """Whether rows are only reduced, once, and share operands with a value per column."""
+        shared = len(self.columns) > len(self.dense)
+        return shared and self.passes == 1 and not (self.row_operands or self.before)
+
+    @property
     def passes(self) -> int:
         """How often the row is gone through."""
         return len(self.readings) + bool(self.written)
@@ -198,7 +204,9 @@ class RowProgram:
 
     def _follow(self, op: TracedOp) -> None:
         base = base_name(op)
-        if base in REDUCTIONS and not self._is_elementwise(op):
+        if is_matrix_vector(op, self._shapes):
+            self._chain.names[op.name] = self._matrix_vector(op)
+        elif base in REDUCTIONS and not self._is_elementwise(op):
             self._check_reduced(op)
             self._chain.names[op.name] = lowered(self, op, len(self.shape))
         elif base == "getitem":
@@ -216,6 +224,18 @@ class RowProgram:
                 needs = (self._chain.names[name] for name in self._chain.used)
                 self._note(self._chain.names[op.name], needs)
         self._shapes[op.name] = op.shape
+
+    def _matrix_vector(self, op: TracedOp) -> str:
+        """The sum along a row of a matrix, times the column that the other factor is."""
+        matrix, vector = _references(op.args)
+        along = f"{vector}_along"
+        self._operands.view(along, vector, self.shape[-1:])
+        self._leaves[f"x_{along}"] = along
+        x, y = self.operand(op.args[0], op), f"x_{along}"
+        if self._shapes[matrix] != self.shape:
+            raise UnsupportedError(op.op, f"{matrix} has other rows than what is reduced first")
+        (total,) = self.reduce("Sum", self.define(f"{x} * {y}", x, y), ("sum",))
+        return total
 
     @staticmethod
     def _is_elementwise(op: TracedOp) -> bool:
@@ -330,8 +350,11 @@ def row_shape(spec: KernelSpec) -> tuple[int, ...]:
     Raises:
         UnsupportedError: Its rows have one element, or none.
     """
-    op = next(op for op in spec.trace if base_name(op) in REDUCTIONS)
-    known = {t.name: t.shape for t in spec.timed.tensors} | {o.name: o.shape for o in spec.trace}
+    leaves = {tensor.name: tensor.shape for tensor in spec.timed.tensors}
+    op = next(
+        op for op in spec.trace if base_name(op) in REDUCTIONS or is_matrix_vector(op, leaves)
+    )
+    known = leaves | {each.name: each.shape for each in spec.trace}
     shape = known.get(_references(op.args[:1])[0], ()) if _references(op.args[:1]) else ()
     if not shape or shape[-1] <= 1:
         raise UnsupportedError(op.op, f"there are no rows in {list(shape)}")

@@ -7,6 +7,7 @@ from cutegen.agents.models.playbook.design import Design, Move
 from cutegen.agents.models.playbook.elementwise import compute_type
 from cutegen.agents.models.playbook.row_moves import (
     BATCH,
+    GROUP,
     ONLINE,
     REGISTERS,
     REREAD,
@@ -16,6 +17,7 @@ from cutegen.agents.models.playbook.row_moves import (
     batch_of,
     cluster_of,
     depth_of,
+    group_of,
     keep,
     threads_of,
 )
@@ -38,7 +40,9 @@ class RowDesign(Design):
 
     ``columns`` is the width of a row, ``row_bytes`` what a column of all kept operands takes,
     ``vector`` the elements of an access, ``passes`` how often the row is gone through online
-    and not. They come from the spec and never change.
+    and not, ``shares`` whether rows are only reduced, and share
+    operands, ``writes`` whether something is written element by element. They come from the
+    spec and never change.
     """
 
     family: ClassVar[str] = "rows"
@@ -51,6 +55,8 @@ class RowDesign(Design):
     passes_online: int
     passes_plain: int
     hopper: bool = True
+    shares: bool = False
+    writes: bool = True
 
     vectorized: bool = False
     online: bool = False
@@ -59,13 +65,16 @@ class RowDesign(Design):
     shared: bool = False  # or in the shared memory of a cluster of blocks
     ring: bool = False
     streaming: bool = False
+    group: int = 1  # rows of a block
     cluster: int = 1
     threads: int = 256
     depth: int = 4
 
     def template_name(self) -> str:
         """Rows in shared memory are fed so differently that they have a template of their own."""
-        return "row_ring.cu.j2" if self.shared else self.template
+        if self.shared:
+            return "row_ring.cu.j2"
+        return "row_group.cu.j2" if self.group > 1 else self.template
 
     @property
     def kept(self) -> bool:
@@ -116,9 +125,11 @@ class RowDesign(Design):
             moves.append(RING)
         if self.kept and self.online and self.passes_online < self.passes_plain:
             moves.append(REREAD)
+        if self.shares and self.group == 1:
+            moves.append(GROUP)
         if not self.kept and self.batch == 1:
             moves.append(BATCH)
-        if not self.streaming:
+        if not self.streaming and self.writes:
             moves.append(STREAM)
         return tuple(moves)
 
@@ -165,6 +176,8 @@ class RowDesign(Design):
             moves += [depth_of(n, self.depth) for n in (8, 4, 2) if n != self.depth]
         elif not self.registers:
             moves += [batch_of(n, self.batch) for n in (8, 4, 2) if n != self.batch]
+        if self.group > 1:
+            moves += [group_of(n, self.group) for n in (8, 4, 2) if n != self.group]
         return tuple(move for move in moves if self._fits_after(move))
 
     def _may_have_threads(self, count: int) -> bool:
@@ -198,6 +211,8 @@ class RowPlan:
             vector=self.vector,
             passes_online=self._programs[True].passes,
             passes_plain=plain.passes,
+            shares=plain.shares,
+            writes=bool(plain.written),
             hopper=int("".join(filter(str.isdigit, arch))) >= _HOPPER,
             threads=min(256, _threads_for(plain.shape[-1], 1)),
         )

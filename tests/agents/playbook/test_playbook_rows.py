@@ -48,6 +48,11 @@ def softmaxes(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     )
 
 
+def matrix_vector(x: torch.Tensor, y: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """A column multiplies matrices: rows are reduced once, and share the column."""
+    return torch.relu(torch.matmul(x, v) + 1), torch.mv(y, v) * 2
+
+
 def spec_of(function: Callable[..., object], dtype: torch.dtype, inputs: int) -> KernelSpec:
     """Checked at edges: with one column, and rows that are aligned and not."""
     shapes = [(140, 516)] * min(inputs, 2) + [(516,)] * (inputs - 2)
@@ -68,8 +73,9 @@ def spec_of(function: Callable[..., object], dtype: torch.dtype, inputs: int) ->
         (softmaxes, 1, torch.float32, RING | ONLINE | {"cluster": 2}),
         (every_reduction, 3, torch.float32, {"vectorized": True, "registers": True}),
         (every_reduction, 3, torch.bfloat16, RING | ONLINE),
+        (matrix_vector, 3, torch.float32, ONLINE | {"group": 4, "batch": 2}),
     ],
-    ids=["plain", "online", "cluster", "registers", "block"],
+    ids=["plain", "online", "cluster", "registers", "block", "group"],
 )
 def test_every_design(
     judge: Judge,
@@ -99,6 +105,17 @@ def test_the_ladder_ends_with_a_row_that_is_read_once() -> None:
     assert "kItems = 4" in intents(4096)[-1]  # registers
     assert "kCluster" not in intents(40000)[-1]  # one block's shared memory
     assert "kCluster = 8;" in intents(393216)[-1]
+
+
+def test_a_product_with_one_column_reduces_rows_that_share_it() -> None:
+    for function, shapes in (
+        (torch.matmul, [(64, 4096), (4096, 1)]),
+        (F.linear, [(64, 4096), (1, 4096)]),
+    ):
+        spec = KernelSpec.from_callable(function, [torch.randn(s) for s in shapes], name="mv")
+        *_, last = playbook_for(spec).climb()
+        assert isinstance(last, RowDesign)
+        assert (last.group, last.batch) == (4, 4)
 
 
 def test_a_row_that_no_cluster_holds_is_read_twice() -> None:
