@@ -1,9 +1,10 @@
 """One task of ``run_kernelbench.py``, in a process of its own.
 
-    python kernelbench_part.py TASK.py OUT SECONDS run|check PREBUILT
+    python kernelbench_part.py TASK.py OUT run|check PREBUILT
 
-It writes OUT/<number>.json when it succeeds; when it does not, the traceback on standard error
-says why, and ``run_kernelbench.py`` writes it down.
+It reads the reference, says so, and waits for the seconds it has on standard input: until then
+another task has the device to itself. It writes OUT/<number>.json when it succeeds; when it does
+not, the traceback on standard error says why, and ``run_kernelbench.py`` writes it down.
 """
 
 import json
@@ -31,13 +32,14 @@ LEAST_RUN_S = 30.0
 BUILDS = 8  # side by side: the cores are idle while the device works
 
 
-def main(path: Path, out: Path, seconds: float, mode: str, prebuilt: str) -> None:
+def main(path: Path, out: Path, mode: str, prebuilt: str) -> None:
     """Run one task and write its file, whole or not at all."""
-    began = time.monotonic()
     number = int(path.stem.split("_")[0])
     spec = KernelSpec.from_kernelbench(path)
-    executor = CudaExecutor(toolchain=Prebuilt(Path(prebuilt) if prebuilt else None))
     sources = ladder(spec)
+    seconds = float(sys.stdin.readline())  # from here on the device is ours
+    began = time.monotonic()
+    executor = CudaExecutor(toolchain=Prebuilt(Path(prebuilt) if prebuilt else None))
     found: dict[str, Any] = {
         "part": f"task-{number:03}",
         "task": path.stem,
@@ -90,4 +92,4 @@ def measured(spec: KernelSpec, executor: CudaExecutor, source: str, samples: int
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), sys.argv[4], sys.argv[5])
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4])

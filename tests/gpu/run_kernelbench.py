@@ -45,28 +45,49 @@ def read(out: Path, number: int) -> dict[str, Any]:
     return record
 
 
-def start(path: Path, out: Path, seconds: float, mode: str, prebuilt: str) -> None:
-    """Run one task in a process group of its own, and end the group in time."""
-    number = int(path.stem.split("_")[0])
-    (out / f"{number:03}.json").unlink(missing_ok=True)
-    log = out / f"{number:03}.log"
-    command = [sys.executable, str(HERE / "kernelbench_part.py")]
-    command += [str(path), str(out), str(seconds), mode, prebuilt]
-    with log.open("wb") as sink:
-        process = subprocess.Popen(
-            command, stdout=sink, stderr=sink, cwd=HERE.parents[1], start_new_session=True
-        )
+class Part:
+    """One task in a process group of its own, which reads its reference while another measures."""
+
+    def __init__(self, path: Path, out: Path, mode: str, prebuilt: str) -> None:
+        """Start the process; it does not touch the device before ``run``."""
+        self._path = path
+        self._file = out / f"{number_of(path):03}.json"
+        self._log = self._file.with_suffix(".log")
+        command = [sys.executable, str(HERE / "kernelbench_part.py")]
+        with self._log.open("wb") as sink:
+            self._process = subprocess.Popen(
+                [*command, str(path), str(out), mode, prebuilt],
+                stdin=subprocess.PIPE,
+                stdout=sink,
+                stderr=sink,
+                cwd=HERE.parents[1],
+                start_new_session=True,
+            )
+
+    def run(self, seconds: float) -> None:
+        """Let it have the device for so many seconds; a part that fails writes down why."""
+        self._file.unlink(missing_ok=True)
         try:
-            process.wait(timeout=seconds + GRACE_S)
-            reason = f"the process ended with status {process.returncode}"
+            self._process.communicate(f"{seconds}\n".encode(), timeout=seconds + GRACE_S)
+            reason = f"the process ended with status {self._process.returncode}"
         except subprocess.TimeoutExpired:
             reason = f"cut off after {seconds:.0f} s; start the script again to go on"
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    if not read(out, number):
-        tail = log.read_text(encoding="utf-8", errors="replace")[-4000:]
-        record = {"part": path.stem, "done": False, "error": f"{tail}\n{reason}"}
-        (out / f"{number:03}.json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+            self.end()
+        if not self._file.exists():
+            tail = self._log.read_text(encoding="utf-8", errors="replace")[-4000:]
+            record = {"part": self._path.stem, "done": False, "error": f"{tail}\n{reason}"}
+            self._file.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+    def end(self) -> None:
+        """End the process and what it started."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+
+def number_of(path: Path) -> int:
+    """The task's number."""
+    return int(path.stem.split("_")[0])
 
 
 def build_only(files: dict[int, Path], folder: Path, whole: bool) -> int:
@@ -108,21 +129,23 @@ def main() -> int:
     out: Path = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     mode = "check" if options.check else "run"
+    prebuilt = str(options.prebuilt.resolve()) if options.prebuilt else ""
     end = time.monotonic() + options.budget_s
-    missing = [number for number in files if not read(out, number).get("done")]
-    for position, number in enumerate(missing):
+    missing = [path for number, path in files.items() if not read(out, number).get("done")]
+    waiting = [Part(path, out, mode, prebuilt) for path in missing[:1]]
+    for position, path in enumerate(missing):
+        part = waiting.pop()
         left = end - time.monotonic()
         if left < LEAST_S[mode] + GRACE_S:
+            part.end()
             sys.stdout.write("no budget is left; start the script again to go on\n")
             break
+        waiting += [Part(after, out, mode, prebuilt) for after in missing[position + 1 :][:1]]
         share = left if mode == "check" else left / (len(missing) - position)
         seconds = max(LEAST_S[mode], share - GRACE_S)
-        if options.task_s:
-            seconds = min(options.task_s, left - GRACE_S)
-        prebuilt = str(options.prebuilt.resolve()) if options.prebuilt else ""
-        start(files[number], out, seconds, mode, prebuilt)
-        record = read(out, number)
-        sys.stdout.write(f"{number} {record.get('seconds', '')} s {record.get('speedup')}\n")
+        part.run(min(options.task_s, left - GRACE_S) if options.task_s else seconds)
+        record = read(out, number_of(path))
+        sys.stdout.write(f"{path.stem} {record.get('seconds', '')} s {record.get('speedup')}\n")
         sys.stdout.flush()
     records = [read(out, number) for number in files]
     sys.stdout.write(summary([record for record in records if "task" in record]) + "\n")
