@@ -16,7 +16,7 @@ class Bottleneck(StrEnum):
     """What holds the kernel back."""
 
     MEMORY = "memory"  # the bandwidth of DRAM, or of a cache
-    COMPUTE = "compute"  # an arithmetic pipe other than the tensor cores
+    COMPUTE = "compute"  # instructions: their issue, or a pipe other than the tensor cores
     TENSOR = "tensor"  # the tensor cores
     LATENCY = "latency"  # warps wait, and nothing is saturated
     BANK_CONFLICTS = "bank-conflicts"  # shared memory serves one access in many passes

@@ -19,7 +19,7 @@ from cutegen.toolchain.protocol import BuildRequest, BuildResult
 from cutegen.toolchain.ptxas import parse_resources
 
 DEFAULT_ARCH = "sm_90a"
-_CANDIDATE = "candidate.cu"
+CANDIDATE = "candidate.cu"
 _ARCH = re.compile(r"sm_(?P<number>\d{2,3}[af]?)")
 # 177 (unused variable) and 2361 (host-side branch of a CuTe atom) come from CUTLASS headers
 _FLAGS = (
@@ -117,12 +117,12 @@ class NvccToolchain:
         )
 
         def build(directory: Path) -> BuildResult:
-            (directory / _CANDIDATE).write_text(request.source, encoding="utf-8")
+            (directory / CANDIDATE).write_text(request.source, encoding="utf-8")
             (directory / HEADER).write_text(request.header, encoding="utf-8")
             # The object by itself shows what the candidate imports; in the library the CUDA
             # runtime's own imports stand beside them.
             steps = [
-                BuildStep(output=OBJECT, inputs=(_CANDIDATE, HEADER), argv=compiling),
+                BuildStep(output=OBJECT, inputs=(CANDIDATE, HEADER), argv=compiling),
                 BuildStep(output=LIBRARY, inputs=(OBJECT,), argv=linking),
             ]
             result = build_library(
@@ -130,7 +130,7 @@ class NvccToolchain:
                 steps,
                 toolchain=self.name,
                 source=request.source,
-                candidate=_CANDIDATE,
+                candidate=CANDIDATE,
                 timeout_s=self._timeout_s,
             )
             result = result.model_copy(
@@ -155,6 +155,6 @@ class NvccToolchain:
         includes = (f"-I{path}" for path in (".", *cutlass.include_dirs))
         folders = (f"-L{path}" for path in nvcc.library_dirs)
         return (
-            (*start, *self._flags, *includes, "-c", _CANDIDATE, "-o", OBJECT),
+            (*start, *self._flags, *includes, "-c", CANDIDATE, "-o", OBJECT),
             (*start, *_LINKING, *folders, OBJECT, "-o", LIBRARY),
         )

@@ -1,4 +1,4 @@
-"""The five planted kernels: what each computes, at which sizes, and which bottleneck it has.
+"""The six planted kernels: what each computes, at which sizes, and which bottleneck it has.
 
 The checked shapes are small enough for the emulator.
 """
@@ -64,10 +64,19 @@ PLANTS = {
     "bandwidth": Plant(
         swish,
         ((16384, 16384),),
-        (((16, 256),), ((37, 1021),)),
+        (((16, 256),), ((37, 1024),)),
         (Bottleneck.MEMORY, Bottleneck.AT_THE_LIMIT),
     ),
-    "latency": Plant(softmax, ((131072, 256),), (((9, 256),), ((5, 300),)), (Bottleneck.LATENCY,)),
+    "latency": Plant(
+        swish,
+        ((16384, 16384),),
+        (((16, 256),), ((37, 1021),)),
+        (Bottleneck.LATENCY,),
+        dtype=torch.float16,
+    ),
+    "instructions": Plant(
+        softmax, ((131072, 256),), (((9, 256),), ((5, 300),)), (Bottleneck.COMPUTE,)
+    ),
     "bank_conflicts": Plant(
         transpose, ((8192, 8192),), (((64, 96),), ((37, 45),)), (Bottleneck.BANK_CONFLICTS,)
     ),

@@ -1,4 +1,4 @@
-"""Profiles five planted kernels on this machine's GPU, with counters and without.
+"""Profiles six planted kernels on this machine's GPU, with counters and without.
 
     python tests/gpu/run_profiles.py --out DIR [--budget-s 240] [--only NAME …]
 
@@ -26,8 +26,15 @@ from profile_plants import KERNELS, PLANTS  # noqa: E402 - its folder is known o
 from cutegen.execution.cuda import CudaExecutor, architecture  # noqa: E402
 from cutegen.measurement.ceilings import Ceilings  # noqa: E402
 from cutegen.measurement.environment import driver_version, git_commit  # noqa: E402
-from cutegen.measurement.nsight.command import Access, Counted, counter_access, run  # noqa: E402
+from cutegen.measurement.nsight.command import Access, counter_access, run  # noqa: E402
+from cutegen.measurement.nsight.metrics import (  # noqa: E402
+    CHOSEN,
+    MULTIPROCESSORS,
+    OCCUPANCY_LIMITS,
+    STALL_PREFIX,
+)
 from cutegen.measurement.nsight.profiler import NsightCompute  # noqa: E402
+from cutegen.measurement.nsight.report import KernelCounters  # noqa: E402
 from cutegen.measurement.profile import Bottleneck, Profile  # noqa: E402
 from cutegen.measurement.roofline import roofline  # noqa: E402
 from cutegen.measurement.static import StaticProfiler  # noqa: E402
@@ -40,9 +47,7 @@ IMPORT_S = 60.0
 MOST_REPORT_BYTES = 4 << 20
 PAGES = {
     "details": ("--page", "details", "--csv", "--print-details", "all"),
-    "source_sass": ("--page", "source", "--csv", "--print-source", "sass"),
-    "source_cuda": ("--page", "source", "--csv", "--print-source", "cuda"),
-    "source_both": ("--page", "source", "--csv", "--print-source", "cuda,sass"),
+    "source": ("--page", "source", "--csv", "--print-source", "cuda,sass"),
     "raw": ("--page", "raw", "--csv", "--print-units", "base"),
 }
 
@@ -131,7 +136,7 @@ def profile(executor: CudaExecutor, name: str, out: Path, ceilings: Ceilings) ->
         "access": counted.access.value,
         "reason": counted.reason,
         "log": counted.log[:4000],
-        "counters": [kernel.model_dump(mode="json") for kernel in counted.kernels],
+        "counters": [kept(kernel) for kernel in counted.kernels],
         "resources": [kernel.model_dump(mode="json") for kernel in build.resources],
         "seconds": {
             "timing": round(timed - began, 1),
@@ -141,12 +146,16 @@ def profile(executor: CudaExecutor, name: str, out: Path, ceilings: Ceilings) ->
     }
 
 
-def retry_without_names(static: StaticProfiler, spec_and_build: Any, keep: Path) -> Counted:
-    """The sections alone: a metric's name may be what the tool refused."""
-    spec, build = spec_and_build
-    counted = NsightCompute(static, metrics=()).count(spec, build, keep=keep)
-    sys.stdout.write(f"  sections alone: {counted.access.value} {counted.reason}\n")
-    return counted
+def kept(kernel: KernelCounters) -> dict[str, Any]:
+    """What the digest reads of a kernel's counters; the rest is in ``raw.csv``."""
+    asked = {*CHOSEN, *OCCUPANCY_LIMITS.values(), MULTIPROCESSORS}
+    record = kernel.model_dump(mode="json")
+    record["counters"] = {
+        name: [counter.value, counter.unit]
+        for name, counter in kernel.counters.items()
+        if name in asked or name.startswith(STALL_PREFIX)
+    }
+    return record
 
 
 def as_expected(told: Profile, without: Profile, expected: tuple[Bottleneck, ...]) -> bool:

@@ -65,7 +65,7 @@ def digest(
         bottleneck=named.bottleneck,
         evidence=named.evidence,
         readings=named.readings,
-        structural=structural_readings(spec, counts.kernel, len(kernels), measurement),
+        structural=structural_readings(spec, named.bottleneck, kernels, measurement),
         unknown=f"not counted on this device: {', '.join(missing)}" if missing else "",
         facts={**static.facts, **_facts(kernels, longest)},
     )
@@ -86,10 +86,8 @@ def _facts(kernels: tuple[KernelCounters, ...], longest: KernelCounters) -> dict
         facts[f"busy: {pipe}"] = f"{share:.0f} %"
     for reason, cycles in stalls(longest)[:3]:
         facts[f"stalled on {reason}"] = f"{cycles:.2f} cycles per instruction"
-    if longest.hot:
-        facts["hottest instructions"] = "; ".join(
-            f"{spot.instruction}{f' (line {spot.line})' if spot.line else ''}: {spot.share:.0%}"
-            f"{f', {spot.reason}' if spot.reason else ''}"
-            for spot in longest.hot[:3]
+    for spot in longest.hot[:3]:
+        facts[f"{spot.share:.0%} of the samples, line {spot.line}"] = (
+            f"{spot.text} [{spot.instruction}{f', {spot.reason}' if spot.reason else ''}]"
         )
     return facts

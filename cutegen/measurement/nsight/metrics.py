@@ -67,11 +67,12 @@ ELIGIBLE = "smsp__warps_eligible.avg.per_cycle_active"
 STALL_PREFIX = "smsp__average_warps_issue_stalled_"
 STALL_SUFFIX = "_per_issue_active.ratio"
 
+TENSOR_CORES = "the tensor cores"
 TENSOR_PIPE = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
 PIPES = {
-    TENSOR_PIPE: "the tensor cores",
-    "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active": "the tensor cores",
-    "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active": "the tensor cores",
+    TENSOR_PIPE: TENSOR_CORES,
+    "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active": TENSOR_CORES,
+    "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active": TENSOR_CORES,
     "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active": "the FMA pipe",
     "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active": "the FMA pipe",
     "sm__pipe_alu_cycles_active.avg.pct_of_peak_sustained_active": "the ALU pipe",

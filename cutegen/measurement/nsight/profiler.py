@@ -1,6 +1,5 @@
 """The profiler that counts: one warmed call on the timed shapes, under Nsight Compute."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +19,12 @@ from cutegen.measurement.nsight.command import (
 )
 from cutegen.measurement.nsight.digest import digest
 from cutegen.measurement.nsight.metrics import CHOSEN, SECTIONS
-from cutegen.measurement.nsight.report import KernelCounters, parse_raw, parse_source
+from cutegen.measurement.nsight.report import (
+    KernelCounters,
+    bare_name,
+    parse_raw,
+    parse_source,
+)
 from cutegen.measurement.profile import Profile, Profiler
 from cutegen.measurement.timing import Measurement
 from cutegen.spec import KernelSpec
@@ -136,9 +140,10 @@ class NsightCompute:
             kernels = parse_raw(pages.read("raw"))
             if not kernels:
                 return failure(status, log, self._timeout_s)
+            hot = parse_source(pages.read("source"))
             kernels = tuple(
-                kernel.model_copy(update={"hot": parse_source(pages.read("source", index))})
-                for index, kernel in enumerate(kernels)
+                kernel.model_copy(update={"hot": hot.get(bare_name(kernel.name), ())})
+                for kernel in kernels
             )
         return _checked(kernels, build, log)
 
@@ -180,19 +185,17 @@ class _Pages:
         self._command = (ncu, *COMMON[:2], "--import", report, "--csv", "--print-units", "base")
         self._scratch = scratch
 
-    def read(self, page: str, kernel: int | None = None) -> str:
-        """One page's text, of one kernel or of all; ``source`` shows machine code."""
-        only = () if kernel is None else ("--launch-skip", str(kernel), "--launch-count", "1")
-        view = ("--print-source", "sass") if page == "source" else ()
-        command = (*self._command, "--page", page, *only, *view)
-        _, text = run(command, self._scratch, _IMPORT_TIMEOUT_S)
+    def read(self, page: str) -> str:
+        """One page's text; ``source`` shows lines with their machine code."""
+        view = ("--print-source", "cuda,sass") if page == "source" else ()
+        _, text = run((*self._command, "--page", page, *view), self._scratch, _IMPORT_TIMEOUT_S)
         return text
 
 
 def _checked(kernels: tuple[KernelCounters, ...], build: BuildResult, log: str) -> Counted:
     """The counters, if they are those of a kernel that the build knows."""
-    known = {_bare(kernel.kernel) for kernel in build.resources}
-    ours = tuple(kernel for kernel in kernels if not known or _bare(kernel.name) in known)
+    known = {bare_name(kernel.kernel) for kernel in build.resources}
+    ours = tuple(kernel for kernel in kernels if not known or bare_name(kernel.name) in known)
     if ours:
         return Counted(access=Access.READ, kernels=ours, log=log[-_LOG_KEPT:])
     return Counted(
@@ -201,9 +204,3 @@ def _checked(kernels: tuple[KernelCounters, ...], build: BuildResult, log: str) 
         f"is a kernel of the candidate ({', '.join(sorted(known))})",
         log=log[-_LOG_KEPT:],
     )
-
-
-def _bare(name: str) -> str:
-    """A kernel's own name, without return type, scope, template and parameters."""
-    head = re.split(r"[<(]", name.replace("(anonymous namespace)::", ""))[0]
-    return head.split("::")[-1].split(" ")[-1]

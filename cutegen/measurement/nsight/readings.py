@@ -11,6 +11,7 @@ OWN_CHOICE = "CuTeGen's own choice"
 _SOL = "Nsight Compute's rule SOLBottleneck"
 BUSY = 60.0  # per cent of peak
 SATURATED = 80.0
+ISSUE = "the issue slots"
 
 
 class Counts(NamedTuple):
@@ -30,8 +31,8 @@ class Counts(NamedTuple):
 
 
 def pipes(kernel: KernelCounters) -> list[tuple[str, float]]:
-    """Pipes of the multiprocessor and how busy they are (per cent), busiest first."""
-    found: dict[str, float] = {}
+    """Issue slots and pipes, and how busy they are (per cent), busiest first."""
+    found = {ISSUE: 100 * (kernel.value(m.ISSUED) or 0.0)}
     for metric, name in m.PIPES.items():
         found[name] = max(found.get(name, 0.0), kernel.value(metric) or 0.0)
     return sorted(found.items(), key=lambda item: -item[1])
@@ -57,6 +58,21 @@ def busy(c: Counts, metric: str, at_the_limit: str = "") -> Reading:
         rule=f"from {BUSY:.0f} % on it is what is short, from {SATURATED:.0f} % saturated",
         rule_source=_SOL,
         at_the_limit=at_the_limit,
+    )
+
+
+def pipe_reading(c: Counts, pipe: str, share: float) -> Reading:
+    """How busy a pipe is, by the metric that says the most; or how many issue slots are used."""
+    if pipe != ISSUE:
+        metric = max((name for name, of in m.PIPES.items() if of == pipe), key=c.get)
+        return busy(c, metric, "100 % of peak, as far as power and clocks allow")
+    return Reading(
+        metric=m.ISSUED,
+        value=share,
+        unit="% of the slots",
+        rule=f"from {SATURATED:.0f} % on the number of instructions is what takes the time",
+        rule_source=OWN_CHOICE,
+        at_the_limit="100 %, of fewer instructions",
     )
 
 

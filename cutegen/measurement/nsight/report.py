@@ -1,4 +1,4 @@
-"""Nsight Compute's pages as data: the raw page's metrics, the source page's hot instructions.
+"""Nsight Compute's pages as data: the raw page's metrics, the source page's hot lines.
 
 Both are read as ``ncu --import REPORT --csv --print-units base`` prints them. A table begins at its
 header; whatever the tool says before it is passed over.
@@ -6,14 +6,20 @@ header; whatever the tool says before it is passed over.
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
+from pathlib import PurePath
+from typing import NamedTuple
 
 from cutegen.frozen import Frozen
+from cutegen.toolchain.nvcc import CANDIDATE
 
-_SAMPLES = ("Warp Stall Sampling (All Samples)", "# Samples", "Samples")
+_SAMPLES = "# Samples"
 _STALL = "stall_"
+_SASS = 3  # the second column named Source; the first holds the line's text
 _MOST_HOT = 5
+_TEXT_LIMIT = 120
 
 
 class Counter(Frozen):
@@ -24,16 +30,17 @@ class Counter(Frozen):
 
 
 class HotSpot(Frozen):
-    """An instruction at which warps were found waiting.
+    """A line of source at which warps were found waiting.
 
-    ``share`` is its part of all samples, ``reason`` why most of them waited there; ``line`` is
-    the line of the candidate that it comes from, 0 where that is not known.
+    ``share`` is its part of all samples, ``reason`` why most of them waited there,
+    ``instruction`` the one of its machine instructions that was found most often.
     """
 
-    instruction: str
+    line: int
+    text: str
     share: float
     reason: str
-    line: int = 0
+    instruction: str
 
 
 class KernelCounters(Frozen):
@@ -70,35 +77,79 @@ def parse_raw(page: str) -> tuple[KernelCounters, ...]:
     )
 
 
-def parse_source(page: str) -> tuple[HotSpot, ...]:
-    """Read ``--page source --print-source sass`` of one kernel: the five hottest instructions."""
-    rows = list(_table(page, "Source"))
-    if not rows:
-        return ()
-    names, *instructions = rows
-    sampled = next((name for name in _SAMPLES if name in names), "")
-    if not sampled:
-        return ()
-    text, samples = names.index("Source"), names.index(sampled)
-    stalls = [i for i, name in enumerate(names) if name.startswith(_STALL)]
-    counted = [
-        (_number(row[samples]) or 0.0, row) for row in instructions if len(row) == len(names)
-    ]
-    total = sum(count for count, _ in counted)
-    counted.sort(key=lambda pair: -pair[0])
-    return tuple(
-        HotSpot(
-            instruction=" ".join(row[text].split()),
-            share=count / total,
-            reason=_reason(names, row, stalls),
+def parse_source(page: str) -> dict[str, tuple[HotSpot, ...]]:
+    """Read ``--page source --print-source cuda,sass``: each kernel's five hottest lines.
+
+    The page has a table per file and function: a line with the sum over its instructions, then
+    the instructions. What was inlined stands with the line that called it too, so the
+    candidate's own lines hold all; the tables of headers are passed over. Kernels are named as
+    ``bare_name`` names them.
+    """
+    lines: dict[str, list[_Line]] = {}
+    file, kernel = "", ""
+    names: list[str] = []
+    for row in csv.reader(io.StringIO(page)):
+        match row:
+            case ["File Path", path]:
+                file = PurePath(path).name
+            case ["Function Name", name]:
+                kernel = bare_name(name)
+            case ["Line No", *_]:
+                names = row
+            case ["", *_] if file == CANDIDATE and kernel in lines and len(row) == len(names):
+                lines[kernel][-1].instructions.append(row)
+            case [_, *_] if file == CANDIDATE and names and len(row) == len(names):
+                lines.setdefault(kernel, []).append(_Line(row, []))
+    if _SAMPLES not in names:
+        return {}
+    return {kernel: _hottest(names, of_kernel) for kernel, of_kernel in lines.items()}
+
+
+def bare_name(name: str) -> str:
+    """A kernel's own name, without return type, scope, template and parameters."""
+    head = re.split(r"[<(]", name.replace("(anonymous namespace)::", ""))[0]
+    return head.split("::")[-1].split(" ")[-1]
+
+
+class _Line(NamedTuple):
+    """A line as the page tells it, and its instructions."""
+
+    row: list[str]
+    instructions: list[list[str]]
+
+
+def _hottest(names: Sequence[str], lines: Sequence[_Line]) -> tuple[HotSpot, ...]:
+    samples = names.index(_SAMPLES)
+
+    def count(row: Sequence[str]) -> float:
+        return _number(row[samples]) or 0.0
+
+    total = sum(count(line.row) for line in lines)
+    hot = sorted(lines, key=lambda line: -count(line.row))[:_MOST_HOT]
+    spots: list[HotSpot] = []
+    for row, instructions in hot:
+        if not count(row):
+            break
+        most = max(instructions, key=count, default=[""] * len(names))
+        spots.append(
+            HotSpot(
+                line=int(_number(row[0]) or 0),
+                text=" ".join(row[1].split())[:_TEXT_LIMIT],
+                share=count(row) / total,
+                reason=_reason(names, row),
+                instruction=" ".join(most[_SASS].split()),
+            )
         )
-        for count, row in counted[:_MOST_HOT]
-        if count
-    )
+    return tuple(spots)
 
 
-def _reason(names: Sequence[str], row: Sequence[str], stalls: Sequence[int]) -> str:
-    found = {names[i].removeprefix(_STALL): _number(row[i]) or 0.0 for i in stalls}
+def _reason(names: Sequence[str], row: Sequence[str]) -> str:
+    """Why most of the samples waited, in the words of ``stalls``."""
+    found = {
+        name.removeprefix(_STALL): _number(cell) or 0.0
+        for name, cell in zip(names, row, strict=True)
+        if name.startswith(_STALL) and "(" not in name
+    }
     most = max(found, key=lambda name: found[name], default="")
     return most if most and found[most] else ""
 

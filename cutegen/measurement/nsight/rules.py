@@ -8,14 +8,18 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cutegen.measurement.nsight import metrics as m
+from cutegen.measurement.nsight.metrics import TENSOR_CORES
 from cutegen.measurement.nsight.readings import (
     BUSY,
+    ISSUE,
     OWN_CHOICE,
+    SATURATED,
     Counts,
     busy,
     copy_share,
     idle,
     of_the_floor,
+    pipe_reading,
     pipes,
     traffic,
     waits,
@@ -28,6 +32,7 @@ CONFLICT_SHARE = 0.3
 LOW_OCCUPANCY = 50.0  # per cent
 UNEVEN = 0.6
 SHORT_US = 5.0
+_NEARLY = 0.95
 
 
 class Named(NamedTuple):
@@ -142,35 +147,30 @@ def _at_the_limit(c: Counts) -> Named | None:
 
 
 def _compute(c: Counts) -> Named | None:
-    busiest = pipes(c.kernel)
-    if not busiest:
+    pipe, share = pipes(c.kernel)[0]
+    if share < (SATURATED if pipe == ISSUE else BUSY) or share < c.get(m.DRAM_THROUGHPUT):
         return None
-    pipe, share = busiest[0]
-    if share < BUSY or share < c.get(m.DRAM_THROUGHPUT):
-        return None
-    tensor = pipe == "the tensor cores"
+    tensor = pipe == TENSOR_CORES
     if not tensor and c.get(m.SM_THROUGHPUT) < c.get(m.MEMORY_THROUGHPUT):
         return None
-    metric = max(
-        (name for name, pipe_name in m.PIPES.items() if pipe_name == pipe),
-        key=c.get,
-    )
+    many = "are" if pipe in (ISSUE, TENSOR_CORES) else "is"
     return Named(
         Bottleneck.TENSOR if tensor else Bottleneck.COMPUTE,
-        f"{pipe} {'are' if tensor else 'is'} busy {share:.0f} % of the time{of_the_floor(c)}",
-        (busy(c, metric, "100 % of peak, as far as power and clocks allow"),),
+        f"{pipe} {many} busy {share:.0f} % of the time{of_the_floor(c)}",
+        (pipe_reading(c, pipe, share), busy(c, m.SM_THROUGHPUT)),
     )
 
 
 def _memory(c: Counts) -> Named | None:
+    whole = c.get(m.MEMORY_THROUGHPUT)
     levels = {
         "DRAM": m.DRAM_THROUGHPUT,
         "the L2 cache": m.L2_THROUGHPUT,
         "the L1 cache": m.L1_THROUGHPUT,
     }
-    # a level further out is the cause where it is as busy as one further in
-    name = next((n for n, metric in levels.items() if c.get(metric) >= BUSY), "")
-    if not name:
+    # a level further out is the cause where it is as busy as the whole
+    name = next((n for n, metric in levels.items() if c.get(metric) >= _NEARLY * whole), "")
+    if whole < BUSY or not name:
         return None
     limit = copy_share(c) if name == "DRAM" else ""
     return Named(
@@ -240,9 +240,9 @@ def _unknown(c: Counts) -> Named:
 
 
 _RULES: tuple[Callable[[Counts], Named | None], ...] = (
+    _at_the_limit,
     _spills,
     _launch,
-    _at_the_limit,
     _conflicts,
     _compute,
     _memory,

@@ -84,8 +84,8 @@ def decide(spec: KernelSpec, result: BuildResult, measurement: Measurement) -> P
     [
         (build(255, spill_store_bytes=96), measured(0.99), Bottleneck.SPILLS, "spills 96 bytes"),
         (build(), measured(0.97), Bottleneck.AT_THE_LIMIT, "97%"),
-        (build(), measured(0.8), Bottleneck.MEMORY, "DRAM"),
-        (build(), measured(0.8, "compute"), Bottleneck.COMPUTE, "arithmetic"),
+        (build(), measured(0.85), Bottleneck.MEMORY, "DRAM"),
+        (build(), measured(0.85, "compute"), Bottleneck.COMPUTE, "arithmetic"),
         (build(), measured(0.3), Bottleneck.UNKNOWN, "cannot be seen without counters"),
         (build(255), measured(0.3), Bottleneck.OCCUPANCY, "limited by registers"),
         (build(), measured(0.3, floor_us=1.0), Bottleneck.LAUNCH, "launch"),

@@ -1,15 +1,9 @@
 from pathlib import Path
 
 from cutegen.measurement.nsight import metrics as m
-from cutegen.measurement.nsight.report import parse_raw, parse_source
+from cutegen.measurement.nsight.report import bare_name, parse_raw, parse_source
 
 PAGES = Path(__file__).parent / "pages"
-SOURCE = """"Kernel Name","scale(const float *, float *)"
-"#","Address","Source","Warp Stall Sampling (All Samples)","# Samples","stall_long_sb","stall_wait"
-"0","0x7f00","      LDC R1, c[0x0][0x28] ","2","2","0","2"
-"1","0x7f10","      FADD R4, R4, 1 ","1,500","1,500","1,400","100"
-"2","0x7f20","      STG.E [R2.64], R4 ","498","498","0","398"
-"""
 
 
 def test_the_raw_page_of_an_h200_with_its_units() -> None:
@@ -25,14 +19,33 @@ def test_the_raw_page_of_an_h200_with_its_units() -> None:
 
 def test_what_is_no_table_has_no_kernels() -> None:
     assert parse_raw("==ERROR== ERR_NVGPUCTRPERM\n") == ()
-    assert parse_source("==ERROR== no such page\n") == ()
+    assert parse_source("==ERROR== no such page\n") == {}
 
 
-def test_the_hottest_instructions_come_first_with_why_warps_waited() -> None:
-    hot = parse_source(SOURCE)
-    assert [spot.instruction for spot in hot] == [
-        "FADD R4, R4, 1",
-        "STG.E [R2.64], R4",
-        "LDC R1, c[0x0][0x28]",
-    ]
-    assert (hot[0].share, hot[0].reason) == (0.75, "long_sb")
+def test_base_units_of_counted_kernels() -> None:
+    (kernel,) = parse_raw((PAGES / "tensor.raw.csv").read_text())
+    units = {name: kernel.counters[name].unit for name in (m.DURATION, m.DRAM_READ, m.CLOCK)}
+    assert units == {m.DURATION: "ns", m.DRAM_READ: "byte", m.CLOCK: "hz"}
+    assert not {name for name in m.CHOSEN if name not in kernel.counters}
+
+
+def test_the_hottest_lines_come_first_with_why_warps_waited() -> None:
+    hot = parse_source((PAGES / "transpose.source.csv").read_text())["transpose"]
+    assert [spot.line for spot in hot] == [18, 12, 10, 11, 17]
+    assert "tile[threadIdx.x][row]" in hot[0].text
+    assert (hot[0].reason, round(hot[0].share, 3)) == ("short_sb", 0.378)
+    assert hot[0].instruction.startswith("STG.E")
+
+
+def test_what_was_inlined_counts_once_at_the_candidates_own_line() -> None:
+    hot = parse_source((PAGES / "tensor.source.csv").read_text())["gemm_tiles"]
+    assert hot[0].text == "warpgroup_wait<0>();"
+    assert (hot[0].reason, hot[0].instruction[:16]) == ("barrier", "WARPGROUP.DEPBAR")
+    assert sum(spot.share for spot in hot) <= 1
+    assert hot[0].share > 0.4
+
+
+def test_names_of_kernels_are_told_from_what_surrounds_them() -> None:
+    assert bare_name("void gemm<cute::C<(int)64>, half>(T1, T2)") == "gemm"
+    assert bare_name("(anonymous namespace)::ns::scale(const float *)") == "scale"
+    assert bare_name("void ns::scale<float>") == "scale"
