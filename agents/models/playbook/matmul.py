@@ -24,6 +24,7 @@ _SMALLEST_TILE = 8
 _BLOCKS = ((64, 128), (64, 64))  # smaller than 128x128; at least 16 threads with groups of four
 _WIDTHS = (256, 192, 128, 64)  # of a block tile that wgmma multiplies
 _LINE = 128  # bytes of a row of such a tile: a line of TMA's widest swizzle
+_STORE_BYTES = 2560  # of a warp, to turn 16 rows of sums
 _BARRIERS = 1024  # bytes, with what alignment takes
 _REGISTERS = 96  # per thread for sums, where they are kept twice
 STATIC_SHARED_BYTES = 48 * 1024
@@ -82,7 +83,8 @@ class MatmulDesign(Design):
 
     def ring_bytes(self) -> int:
         """Bytes of dynamic shared memory that the design with wgmma takes per block."""
-        return _LINE * (self.block_m + self.block_n) * self.parts * self.stages + _BARRIERS
+        ring = _LINE * (self.block_m + self.block_n) * self.parts * self.stages
+        return ring + _STORE_BYTES * self.consumers // 32 + _BARRIERS
 
     def tensor_bytes(self) -> int:
         """Bytes of static shared memory that the design on tensor cores takes per block."""

@@ -50,6 +50,8 @@ class MatmulPlan:
 
     def part_type(self, design: MatmulDesign) -> str:
         """What wgmma multiplies."""
+        if design.half:
+            return self.product.a.tensor.dtype.c_type
         return "cutlass::half_t" if design.halves else "cutlass::tfloat32_t"
 
     @property
@@ -71,7 +73,7 @@ class MatmulPlan:
         return MatmulDesign(
             block_k=16 if self.compute is DType.FLOAT32 else 8,
             half=half and self.compute is DType.FLOAT32,
-            hopper=self._hopper and single and self.compute is DType.FLOAT32,
+            hopper=self._hopper and (single or half) and self.compute is DType.FLOAT32,
             deep=self._is_deep(),
             passes=3 if single and self.spec.math_mode is MathMode.FP32 else 1,
         )

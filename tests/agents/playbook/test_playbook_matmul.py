@@ -64,6 +64,13 @@ TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k"
             "fp32",
             HOPPER | {"halves": True, "cluster": 2},
         ),
+        # both factors contiguous along M and N, in lines that TMA cannot address as they are
+        (
+            transposed,
+            [rand(43, 69, dtype=torch.bfloat16), rand(77, 43, dtype=torch.bfloat16)],
+            "bf16",
+            HOPPER | {"cluster": 2},
+        ),
         (
             lambda a, b: torch.tril(a @ b, 1),
             [rand(2, 21, 37), rand(2, 37, 41)],
@@ -80,6 +87,7 @@ TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k"
         "batched odd tensor cores",
         "three passes in slices",
         "triangle by halves in clusters",
+        "wgmma of 16-bit transposes",
         "batched triangles",
     ],
 )
