@@ -122,7 +122,6 @@ def profile(executor: CudaExecutor, name: str, out: Path, ceilings: Ceilings) ->
         sys.stdout.write(
             f"{name}: {counted.access.value}: {counted.reason}\n{counted.log[:2000]}\n"
         )
-        counted = retry_without_names(static, spec_and_build=(spec, build), keep=out / name)
     counting = time.monotonic()
     keep_pages(out / name)
     without = static.profile(spec, source, build, measurement)
