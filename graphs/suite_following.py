@@ -118,10 +118,11 @@ def _waiting(
 @contextmanager
 def _interruptible(members: Members) -> Iterator[None]:
     """Ctrl-C ends the members at once: their groups do not hear of it, and LangGraph waits."""
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or before is signal.SIG_IGN:  # in the background, nobody presses it
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
 
     def end(_number: int, _frame: FrameType | None) -> None:
         members.end()
