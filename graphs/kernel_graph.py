@@ -18,6 +18,7 @@ from cutegen.graphs.context import Context
 from cutegen.graphs.edges import ROUTERS
 from cutegen.graphs.finishing import finish
 from cutegen.graphs.judging import compile_candidate, measure, select, verify
+from cutegen.graphs.labels import labelled
 from cutegen.graphs.proposing import (
     diagnose,
     profile,
@@ -57,7 +58,7 @@ def build_graph() -> StateGraph[State, Context, RunInput, State]:
         builder.add_node(name, _node(name, work))
     builder.add_edge(START, "synthesize")
     for name, router in ROUTERS.items():
-        builder.add_conditional_edges(name, router)
+        builder.add_conditional_edges(name, *labelled(name, router))
     builder.add_edge("finish", END)
     return builder
 
