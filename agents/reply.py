@@ -8,7 +8,7 @@ The reply format is plain text, since not every server offers tools or JSON mode
     <<<<<<< SEARCH … ======= … >>>>>>> REPLACE     anchored edits
     CAUSE: … / LINE: … / CHANGE: …         a diagnosis, most likely cause first
     OUT_OF_IDEAS: reason                   an optimizer has nothing to propose
-    STRUCTURE: evidence                    the tuner sees that the structure is at fault
+    VARIANT: … / STRUCTURE: …              the tuner's own (``tuning_reply``)
     UNSUPPORTED: operation: reason         the synthesizer cannot write this kernel
 """
 
@@ -45,13 +45,13 @@ _TAGGED = re.compile(
 )
 # Some servers cut the opening tag away, and a reply cut at its limit has no closing one.
 _HALF_REASONING = re.compile(rf"\A.*{_ENDS}|{_BEGINS}.*\Z", re.DOTALL)
-_MARKS = r"[ \t>*_#`-]*"
-_CHANGE = re.compile(rf"^{_MARKS}CHANGE{_MARKS}:", re.MULTILINE | re.IGNORECASE)
+MARKS = r"[ \t>*_#`-]*"
+_CHANGE = re.compile(rf"^{MARKS}CHANGE{MARKS}:", re.MULTILINE | re.IGNORECASE)
 _CAUSE = re.compile(
-    rf"^{_MARKS}(?:\d+[.)] *)?{_MARKS}CAUSE(?: *\d+)?{_MARKS}:", re.MULTILINE | re.IGNORECASE
+    rf"^{MARKS}(?:\d+[.)] *)?{MARKS}CAUSE(?: *\d+)?{MARKS}:", re.MULTILINE | re.IGNORECASE
 )
 _PARAGRAPH_ENDS = re.compile(
-    rf"\s*$|{_MARKS}(?:LINE|CHANGE|OUT_OF_IDEAS){_MARKS}:|[ \t]*```", re.IGNORECASE
+    rf"\s*$|{MARKS}(?:LINE|CHANGE|OUT_OF_IDEAS){MARKS}:|[ \t]*```", re.IGNORECASE
 )
 _CUDA = {"", "cuda", "cu", "cpp", "c++", "cxx", "c"}
 
@@ -83,12 +83,6 @@ class OutOfIdeas(Frozen):
     reason: str
 
 
-class StructureAtFault(Frozen):
-    """The tuner hands the structure back: what in the profile no parameter can cure."""
-
-    evidence: str
-
-
 class Unsupported(Frozen):
     """A synthesizer cannot write this kernel, and names the operation."""
 
@@ -107,7 +101,7 @@ def parse_kernel(text: str) -> WholeKernel | Unsupported:
         ReplyError: No block defines ``cutegen_launch``, several different ones do, or there
             are edits instead.
     """
-    text = _clean(text)
+    text = clean(text)
     if _EDIT_BEGINS.search(text):
         raise ReplyError("the reply holds SEARCH/REPLACE blocks; send the whole file instead")
     bodies = [body for _, language, body in _FENCE.findall(text) if language.lower() in _CUDA]
@@ -115,7 +109,7 @@ def parse_kernel(text: str) -> WholeKernel | Unsupported:
         bodies += [body for _, body in _TAGGED.findall(text)]
     whole = list(dict.fromkeys(body for body in bodies if _ENTRY.search(body)))
     if not whole:
-        if (refusal := _field(text, "UNSUPPORTED")) is not None:
+        if (refusal := field(text, "UNSUPPORTED")) is not None:
             operation, _, reason = refusal.partition(": ")
             return Unsupported(operation=operation.strip(), reason=reason.strip() or "not said")
         raise ReplyError(_why_no_kernel(text, bodies))
@@ -123,7 +117,7 @@ def parse_kernel(text: str) -> WholeKernel | Unsupported:
         raise ReplyError(
             f"the reply holds {len(whole)} blocks that could be the kernel; send exactly one"
         )
-    return WholeKernel(intent=_field(text, "INTENT") or "first kernel", source=whole[0])
+    return WholeKernel(intent=field(text, "INTENT") or "first kernel", source=whole[0])
 
 
 def parse_patch(text: str) -> Patch | OutOfIdeas:
@@ -132,20 +126,16 @@ def parse_patch(text: str) -> Patch | OutOfIdeas:
     Raises:
         ReplyError: No edit block, an unfinished one, a whole file instead, or no intent.
     """
-    text = _clean(text)
-    edits = tuple(Edit(search=search, replace=replace) for search, replace in _EDIT.findall(text))
+    text = clean(text)
+    edits = edits_in(text)
     if not edits:
         if (refusal := parse_refusal(text)) is not None:
             return refusal
         raise ReplyError(_why_no_edits(text))
-    if len(edits) != len(_EDIT_BEGINS.findall(text)):
-        raise ReplyError(
-            "a SEARCH block has no ======= or no >>>>>>> REPLACE line after it; close every block"
-        )
-    intent = _field(text, "INTENT")
+    intent = field(text, "INTENT")
     if not intent:
         raise ReplyError("the reply has edits but no `INTENT:` line that says what they are for")
-    return Patch(intent=intent, expected=_field(text, "EXPECTED") or "", edits=edits)
+    return Patch(intent=intent, expected=field(text, "EXPECTED") or "", edits=edits)
 
 
 def parse_diagnosis(text: str) -> Diagnosis | OutOfIdeas:
@@ -154,7 +144,7 @@ def parse_diagnosis(text: str) -> Diagnosis | OutOfIdeas:
     Raises:
         ReplyError: There is no CAUSE line, or one of them says nothing.
     """
-    text = _clean(text)
+    text = clean(text)
     parts = _CAUSE.split(text)
     if len(parts) == 1:
         if (refusal := parse_refusal(text)) is not None:
@@ -163,31 +153,31 @@ def parse_diagnosis(text: str) -> Diagnosis | OutOfIdeas:
     return Diagnosis(causes=tuple(_cause(part) for part in parts[1:]))
 
 
-def parse_refusal(text: str) -> OutOfIdeas | None:
-    """Whether an agent says that it has nothing to propose."""
-    reason = _field(text, "OUT_OF_IDEAS")
-    return None if reason is None else OutOfIdeas(reason=reason or "not said")
-
-
-def parse_hand_back(text: str) -> StructureAtFault | None:
-    """Whether a tuner says that the structure is at fault, instead of proposing anything.
+def edits_in(text: str) -> tuple[Edit, ...]:
+    """The edit blocks of a text; none where there is no whole one.
 
     Raises:
-        ReplyError: It names no evidence.
+        ReplyError: Some are whole, and others are not.
     """
-    evidence = _field(text, "STRUCTURE")
-    if evidence is None or _EDIT_BEGINS.search(text):
-        return None
-    if not evidence:
-        raise ReplyError("`STRUCTURE:` names no evidence; write what the profile shows after it")
-    return StructureAtFault(evidence=evidence)
+    edits = tuple(Edit(search=search, replace=replace) for search, replace in _EDIT.findall(text))
+    if edits and len(edits) != len(_EDIT_BEGINS.findall(text)):
+        raise ReplyError(
+            "a SEARCH block has no ======= or no >>>>>>> REPLACE line after it; close every block"
+        )
+    return edits
+
+
+def parse_refusal(text: str) -> OutOfIdeas | None:
+    """Whether an agent says that it has nothing to propose."""
+    reason = field(text, "OUT_OF_IDEAS")
+    return None if reason is None else OutOfIdeas(reason=reason or "not said")
 
 
 def _cause(part: str) -> Cause:
     cause = _paragraph(part)
     if not cause:
         raise ReplyError("a `CAUSE:` line says nothing; write the cause after the colon")
-    line = re.search(r"\d+", _field(part, "LINE") or "")
+    line = re.search(r"\d+", field(part, "LINE") or "")
     change = _CHANGE.split(part, maxsplit=1)
     return Cause(
         cause=cause,
@@ -204,7 +194,7 @@ def _paragraph(text: str) -> str:
     return " ".join(line.strip() for line in taken).strip(" *_")
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Plain line ends, no reasoning text.
 
     Raises:
@@ -220,9 +210,9 @@ def _clean(text: str) -> str:
     return cleaned if cleaned.endswith("\n") else cleaned + "\n"
 
 
-def _field(text: str, name: str) -> str | None:
+def field(text: str, name: str) -> str | None:
     """The rest of the first line that starts with ``NAME:``, bold or quoted or not."""
-    found = re.search(rf"^{_MARKS}{name}{_MARKS}:(.*)$", text, re.MULTILINE | re.IGNORECASE)
+    found = re.search(rf"^{MARKS}{name}{MARKS}:(.*)$", text, re.MULTILINE | re.IGNORECASE)
     return found.group(1).strip(" \t*_") if found else None
 
 

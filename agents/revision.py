@@ -2,6 +2,7 @@
 
 from cutegen.agents.reply import (
     OutOfIdeas,
+    Patch,
     ReplyError,
     Unsupported,
     parse_kernel,
@@ -30,8 +31,15 @@ def parse_revision(text: str, source: str) -> Revision | OutOfIdeas:
         EditRefusedError: Its edits do not apply to ``source``.
     """
     patch = parse_patch(text)
-    if isinstance(patch, OutOfIdeas):
-        return patch
+    return patch if isinstance(patch, OutOfIdeas) else revise(patch, source)
+
+
+def revise(patch: Patch, source: str) -> Revision:
+    """The source that a patch makes.
+
+    Raises:
+        EditRefusedError: Its edits do not apply to ``source``.
+    """
     if not source.endswith("\n"):  # anchors are whole lines, so the last one must be one
         source += "\n"
     return Revision(

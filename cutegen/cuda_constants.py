@@ -45,7 +45,7 @@ def named_constants(root: Node) -> Constants:
     known: dict[str, int] = {}
     derived: set[str] = set()
     for node in walk(root):
-        name, value = _definition(node)
+        name, value = definition(node)
         number = evaluate(value, known)
         if not name or value is None or number is None:
             continue
@@ -62,14 +62,20 @@ def evaluate(node: Node | None, known: dict[str, int]) -> int | None:
     if node is None:
         return None
     written = text(node)
-    static = _STATIC_INTEGER.fullmatch(written)
-    if static:
-        return int(static[1])
+    static = static_integer(written)
+    if static is not None:
+        return static
     rule = _RULES.get(node.type)
     try:
         return rule(node, written, known) if rule else None
     except RecursionError:  # a sum of thousands of terms: no number that anybody tunes
         return None
+
+
+def static_integer(written: str) -> int | None:
+    """The number that one of CuTe's ready-made static integers stands for: ``_128``."""
+    found = _STATIC_INTEGER.fullmatch(written)
+    return int(found[1]) if found else None
 
 
 _Rule = Callable[[Node, str, dict[str, int]], int | None]
@@ -135,8 +141,11 @@ _RULES: dict[str, _Rule] = {
 }
 
 
-def _definition(node: Node) -> tuple[str, Node | None]:
-    """Name and value of a definition that may be a constant; empty for other nodes."""
+def definition(node: Node) -> tuple[str, Node | None]:
+    """Name and value of a definition that may be a constant; empty for other nodes.
+
+    The value of a macro is a node of a tree of its own.
+    """
     name, value = "declarator", "value"
     match node.type:
         case "preproc_def":

@@ -37,6 +37,8 @@ class Step(Frozen):
     ``time_us`` and ``speedup`` are None for an unmeasured step; ``reason`` then says why.
     ``roofline_fraction`` is the share of the limit reached, between 0 and 1. ``verdict`` and
     ``measurement`` are the ids of those artefacts in the run's store; empty where there is none.
+    ``beside`` names the candidate that was chosen of several in one answer, where this is another
+    of them: all of them together are one proposal.
     """
 
     index: int
@@ -55,3 +57,4 @@ class Step(Frozen):
     expected: str = ""
     verdict: str = ""
     measurement: str = ""
+    beside: str = ""

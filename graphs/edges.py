@@ -98,7 +98,7 @@ def _rounds(history: Sequence[Step], kind: StepKind) -> list[list[Step]]:
     rounds: list[list[Step]] = []
     ours = False
     for step in history:
-        if step.kind is not StepKind.REPAIR:
+        if step.kind is not StepKind.REPAIR and not step.beside:
             ours = step.kind is kind and step.decision.is_about_a_proposal
             if ours:
                 rounds.append([])

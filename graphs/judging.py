@@ -1,11 +1,14 @@
 """The nodes in which candidates are judged: compile, verify, measure, select."""
 
+from collections.abc import Sequence
+
 from cutegen.events import Built, Measured, Verified
 from cutegen.execution.evaluation import failed_build
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob
 from cutegen.graphs.acceptance import Choice, Design, by_design, by_time, first
 from cutegen.graphs.state import Attempt, Node, State, Stop
 from cutegen.graphs.steps import record, step_of
+from cutegen.graphs.variants import build_all, field_of, ranked, record_losers, settled
 from cutegen.graphs.workshop import Workshop, has_nvcc
 from cutegen.history import Decision, StepKind
 from cutegen.measurement.timing import Measurement, MeasurementState
@@ -19,68 +22,76 @@ NO_NVCC = "nvcc was not found, so only the emulator has built it"
 
 def compile_candidate(state: State, shop: Workshop) -> State:
     """Build for the executor; on the emulator also with nvcc, where it is found."""
-    candidate = _candidate(state)
-    source = shop.source(candidate)
-    build = shop.executor.build(shop.spec, source)
-    _tell_built(shop, candidate, build)
-    if build.status is Status.PASSED:
-        gate = shop.gate(source)
-        if gate is not None:
-            _tell_built(shop, candidate, gate)
-            build = gate
-        elif shop.settings.executor != "cuda" and shop.settings.nvcc_gate and not has_nvcc():
-            candidate = {**candidate, "note": NO_NVCC}
-    if build.status is Status.PASSED:
-        return {"candidate": candidate}
-    verdict = failed_build(shop.settings.executor, build)
-    return _failed(state, shop, candidate, verdict, "compile")
+    field = field_of(state)
+    judged = []
+    for attempt, builds in zip(field, build_all(shop, field), strict=True):
+        for build in builds:
+            _tell_built(shop, attempt, build)
+        if builds[-1].status is not Status.PASSED:
+            verdict = failed_build(shop.settings.executor, builds[-1])
+            if stop := _stop(verdict, "compile"):
+                return stop
+            judged.append(_failed(shop, attempt, verdict))
+        elif _misses_nvcc(shop, builds):
+            judged.append({**attempt, "note": NO_NVCC})
+        else:
+            judged.append(attempt)
+    return settled(state, shop, judged)
 
 
 def verify(state: State, shop: Workshop) -> State:
     """Climb the ladder of checks."""
-    candidate = _candidate(state)
-    verdict = shop.executor.evaluate(
-        EvaluationJob(spec=shop.spec, source=shop.source(candidate), seed=shop.settings.seed)
-    )
-    shop.emit(
-        Verified(
-            candidate=candidate["id"],
-            status=verdict.status,
-            summary=verdict.evidence.summary,
-            seconds=verdict.seconds,
-        )
-    )
-    if not verdict.passed:
-        return _failed(state, shop, candidate, verdict, "verify")
-    return {
-        "candidate": {
-            **candidate,
-            "status": verdict.status,
-            "verdict": shop.folder.store.put_model(verdict),
-        }
-    }
+    judged = []
+    for attempt in field_of(state):
+        if attempt["status"]:  # a variant that was not built
+            judged.append(attempt)
+            continue
+        job = EvaluationJob(spec=shop.spec, source=shop.source(attempt), seed=shop.settings.seed)
+        verdict = shop.executor.evaluate(job)
+        _tell_verified(shop, attempt, verdict)
+        if verdict.passed:
+            kept = shop.folder.store.put_model(verdict)
+            judged.append({**attempt, "status": verdict.status, "verdict": kept})
+            continue
+        if stop := _stop(verdict, "verify"):
+            return stop
+        judged.append(_failed(shop, attempt, verdict))
+    return settled(state, shop, judged)
 
 
 def measure(state: State, shop: Workshop) -> State:
-    """Time the verified candidate, interleaved with the best so far and with PyTorch."""
-    candidate = _verified(state, shop)
+    """Time the verified candidate, interleaved with the best so far and with PyTorch.
+
+    Of several variants the fastest is timed so, unless its time is not believed.
+    """
+    _verified(state, shop)
+    own_notes = {attempt["id"]: attempt["note"] for attempt in field_of(state)}
+    field = ranked(shop, field_of(state))
     best = state.get("best")
-    measurement = shop.executor.measure(
-        MeasurementJob(
+    for place, attempt in enumerate(field):
+        if attempt["status"] != Status.PASSED:
+            break
+        job = MeasurementJob(
             spec=shop.spec,
-            source=shop.source(candidate),
+            source=shop.source(attempt),
             incumbent=shop.source(best) if best else None,
             seed=shop.settings.seed,
         )
-    )
-    shop.emit(_measured(candidate, measurement))
-    if measurement.state is MeasurementState.REFUSED:
-        return _failed(state, shop, candidate, _disbelief(shop, measurement), "measure")
-    if measurement.state is MeasurementState.UNMEASURED and shop.executor.name == "cuda" and best:
-        # a GPU that cannot measure is broken; without a time the best may not be replaced
-        stop = Stop(status=RunStatus.STOPPED, reason=measurement.reason, node="measure")
-        return {"stop": stop}
-    return {"candidate": {**candidate, "measurement": shop.folder.store.put_model(measurement)}}
+        measurement = shop.executor.measure(job)
+        shop.emit(_measured(attempt, measurement))
+        if measurement.state is MeasurementState.REFUSED:
+            field[place] = _failed(shop, attempt, _disbelief(shop, measurement))
+            continue
+        unmeasured = measurement.state is MeasurementState.UNMEASURED
+        if unmeasured and shop.executor.name == "cuda" and best:
+            # a GPU that cannot measure is broken; without a time the best may not be replaced
+            stop = Stop(status=RunStatus.STOPPED, reason=measurement.reason, node="measure")
+            return {"stop": stop}
+        kept = shop.folder.store.put_model(measurement)
+        note = own_notes[attempt["id"]]  # one that was beaten may lead after all
+        field[place] = {**attempt, "measurement": kept, "note": note}
+        break
+    return settled(state, shop, field)
 
 
 def select(state: State, shop: Workshop) -> State:
@@ -89,7 +100,7 @@ def select(state: State, shop: Workshop) -> State:
     if candidate is None or candidate["status"] != Status.PASSED:
         if best is None:
             raise RuntimeError("the graph is wired wrongly: select has nothing to select from")
-        return {"candidate": None}
+        return {"candidate": None, "rivals": []}
     candidate = _verified(state, shop)
     measurement = shop.measurement(candidate)
     design = shop.design(shop.source(candidate))
@@ -102,12 +113,15 @@ def select(state: State, shop: Workshop) -> State:
             "roofline_fraction": measurement.roofline.fraction if measurement.roofline else None,
         }
     )
-    accepted = choice.decision is Decision.ACCEPTED
+    best = candidate if choice.decision is Decision.ACCEPTED else best
+    steps = record(shop, state, step, best)
+    after: State = {**state, "best": best, "steps": steps}
     return {
         "candidate": None,
-        "best": candidate if accepted else best,
+        "rivals": [],
+        "best": best,
         "last": candidate,
-        "steps": record(shop, state, step, candidate if accepted else best),
+        "steps": record_losers(after, shop, candidate, state.get("rivals", [])),
     }
 
 
@@ -131,21 +145,25 @@ def _choose(
     )
 
 
-def _failed(
-    state: State, shop: Workshop, candidate: Attempt, verdict: Verdict, node: Node
-) -> State:
-    """Record the candidate's failure; stop the run if it is not the candidate's."""
-    summary = verdict.evidence.summary
-    if not verdict.status.is_candidates_fault:
-        reason = "; ".join(dict.fromkeys((f"{verdict.status}: {summary}", *verdict.evidence.hints)))
-        return {"stop": Stop(status=RunStatus.STOPPED, reason=reason, node=node)}
-    failed: Attempt = {
-        **candidate,
-        "status": verdict.status,
-        "verdict": shop.folder.store.put_model(verdict),
-    }
-    step = step_of(failed, Decision.FAILED, summary)
-    return {"candidate": failed, "steps": record(shop, state, step)}
+def _stop(verdict: Verdict, node: Node) -> State:
+    """The end of the run for a failure that is not the candidate's; empty for one that is."""
+    if verdict.status.is_candidates_fault:
+        return {}
+    told = (f"{verdict.status}: {verdict.evidence.summary}", *verdict.evidence.hints)
+    reason = "; ".join(dict.fromkeys(told))
+    return {"stop": Stop(status=RunStatus.STOPPED, reason=reason, node=node)}
+
+
+def _failed(shop: Workshop, attempt: Attempt, verdict: Verdict) -> Attempt:
+    """The attempt with the verdict that it failed by."""
+    kept = shop.folder.store.put_model(verdict)
+    return {**attempt, "status": verdict.status, "verdict": kept}
+
+
+def _misses_nvcc(shop: Workshop, builds: Sequence[BuildResult]) -> bool:
+    """Whether nvcc should have built the kernel too, and is not there."""
+    asked = shop.settings.executor != "cuda" and shop.settings.nvcc_gate
+    return asked and len(builds) == 1 and not has_nvcc()
 
 
 def _disbelief(shop: Workshop, measurement: Measurement) -> Verdict:
@@ -160,16 +178,9 @@ def _disbelief(shop: Workshop, measurement: Measurement) -> Verdict:
     )
 
 
-def _candidate(state: State) -> Attempt:
-    candidate = state.get("candidate")
-    if candidate is None:
-        raise RuntimeError("the graph is wired wrongly: there is no candidate to judge")
-    return candidate
-
-
 def _verified(state: State, shop: Workshop) -> Attempt:
     """The candidate, which must have passed: its own verdict says so, not only the state."""
-    candidate = _candidate(state)
+    candidate = field_of(state)[0]
     if not candidate["verdict"] or not shop.verdict(candidate).passed:
         raise RuntimeError("the graph is wired wrongly: this candidate has not been verified")
     return candidate
@@ -185,6 +196,17 @@ def _tell_built(shop: Workshop, candidate: Attempt, build: BuildResult) -> None:
             summary=failed_build(shop.settings.executor, build).evidence.summary if failed else "",
             seconds=build.seconds,
             cached=build.cached,
+        )
+    )
+
+
+def _tell_verified(shop: Workshop, attempt: Attempt, verdict: Verdict) -> None:
+    shop.emit(
+        Verified(
+            candidate=attempt["id"],
+            status=verdict.status,
+            summary=verdict.evidence.summary,
+            seconds=verdict.seconds,
         )
     )
 

@@ -2,9 +2,9 @@
 
 from cutegen.agents.ask import LostStep
 from cutegen.agents.diagnostician import diagnose as ask_diagnostician
-from cutegen.agents.profile_tuner import propose_tuning
+from cutegen.agents.profile_tuner import Tuning, propose_tuning
 from cutegen.agents.repairer import repair as ask_repairer
-from cutegen.agents.reply import Diagnosis, OutOfIdeas, StructureAtFault, Unsupported
+from cutegen.agents.reply import Diagnosis, OutOfIdeas, Unsupported
 from cutegen.agents.request import (
     DiagnosisRequest,
     RepairRequest,
@@ -15,11 +15,13 @@ from cutegen.agents.request import (
 from cutegen.agents.revision import Revision
 from cutegen.agents.structural_optimizer import propose_structure
 from cutegen.agents.synthesizer import synthesize as ask_synthesizer
+from cutegen.agents.tuning_reply import StructureAtFault
 from cutegen.events import Diagnosed, NothingProposed, Profiled
 from cutegen.graphs.gate import handed_back
 from cutegen.graphs.standing import open_predicate
 from cutegen.graphs.state import Attempt, State, Stop
 from cutegen.graphs.steps import nothing_proposed, propose
+from cutegen.graphs.variants import propose_variants
 from cutegen.graphs.workshop import Workshop
 from cutegen.history import Decision, Step, StepKind
 from cutegen.measurement.profile import Profile
@@ -183,21 +185,16 @@ def profile_tuner(state: State, shop: Workshop) -> State:
 def _optimized(
     state: State,
     shop: Workshop,
-    value: Revision | StructureAtFault | OutOfIdeas | LostStep,
+    value: Revision | Tuning | StructureAtFault | OutOfIdeas | LostStep,
     agent: str,
     kind: StepKind,
 ) -> State:
     update: State = {"rounds": state.get("rounds", 0) + 1}
-    if isinstance(value, Revision):
-        return update | propose(
-            shop,
-            state,
-            value.source,
-            agent=agent,
-            kind=kind,
-            intent=value.intent,
-            expected=value.expected,
-            parent=_base(state, shop)["id"],
+    if isinstance(value, (Revision, Tuning)):
+        variants = value.variants if isinstance(value, Tuning) else (value,)
+        parent = _base(state, shop)["id"]
+        return update | propose_variants(
+            shop, state, variants, agent=agent, kind=kind, parent=parent
         )
     decision, reason = _declined(value)
     return update | nothing_proposed(

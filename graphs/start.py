@@ -64,6 +64,7 @@ def start_run(
         "candidate": None,
         "best": None,
         "last": None,
+        "rivals": [],
         "steps": [],
         "stop": None,
     }

@@ -65,6 +65,7 @@ class State(RunInput, total=False):
     spec: str  # artefact: KernelSpec
     settings: dict[str, JsonValue]
     candidate: Attempt | None  # what is being worked on
+    rivals: list[Attempt]  # other variants of the same answer, at most a few
     best: Attempt | None  # verified; never lost
     last: Attempt | None  # the last one that was verified
     steps: list[str]  # artefacts: Step, in order

@@ -110,6 +110,7 @@ def propose(
         decision = Decision.FAILED if repairs or not state.get("best") else Decision.REJECTED
         return {
             "candidate": None,
+            "rivals": [],
             "steps": record(shop, state, step_of(attempt, decision, reason)),
         }
     shop.emit(
@@ -122,7 +123,7 @@ def propose(
             expected=expected,
         )
     )
-    return {"candidate": attempt}
+    return {"candidate": attempt, "rivals": []}
 
 
 def nothing_proposed(
@@ -131,4 +132,4 @@ def nothing_proposed(
     """Record a turn that brought no candidate: the agent declined, or its reply was unusable."""
     shop.emit(NothingProposed(agent=agent, reason=reason))
     step = Step(index=0, kind=kind, agent=agent, intent="", decision=decision, reason=reason)
-    return {"candidate": None, "steps": record(shop, state, step)}
+    return {"candidate": None, "rivals": [], "steps": record(shop, state, step)}

@@ -39,6 +39,7 @@ def judge_lineage(
         "candidate": None,
         "best": None,
         "last": None,
+        "rivals": [],
         "stop": None,
         "status": "",
         "rounds": 0,

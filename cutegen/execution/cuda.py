@@ -1,5 +1,6 @@
 """The CUDA executor: a worker process per candidate, judged and timed on a GPU."""
 
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,7 +11,13 @@ from cutegen.execution.cudart import CudaError, CudaRuntime
 from cutegen.execution.evaluation import failed_build, judge, unavailable
 from cutegen.execution.failures import allocation_failed
 from cutegen.execution.memory import CudaArena, find_cudart
-from cutegen.execution.protocol import EnvironmentUnfitError, EvaluationJob, MeasurementJob
+from cutegen.execution.protocol import (
+    EnvironmentUnfitError,
+    EvaluationJob,
+    MeasurementJob,
+    Race,
+    RaceJob,
+)
 from cutegen.execution.sanitized import tools_for, with_report, would_be_taken
 from cutegen.execution.sanitizers import TOOLS, SanitizerReport, sanitize
 from cutegen.execution.session import arena_bytes
@@ -20,7 +27,7 @@ from cutegen.measurement.baselines import Baseline, BaselineError
 from cutegen.measurement.ceilings import Ceilings
 from cutegen.measurement.launches import unaccounted
 from cutegen.measurement.measure import exclusive, measure_candidate
-from cutegen.measurement.sampling import SampleFailedError
+from cutegen.measurement.sampling import SampleFailedError, interleave
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.spec import Case, KernelSpec
 from cutegen.status import Status
@@ -75,6 +82,7 @@ class CudaExecutor:
         self._toolchain = toolchain or NvccToolchain(arch=architecture(device), police=police)
         self._policy = policy or VerificationPolicy()
         self._standby: Baseline | None = None
+        self._starting = threading.Lock()  # variants are built side by side
 
     def build(self, spec: KernelSpec, source: str) -> BuildResult:
         """Build for the device; cached. PyTorch's baseline process comes up meanwhile."""
@@ -110,6 +118,24 @@ class CudaExecutor:
             return Measurement(state=MeasurementState.UNMEASURED, reason=str(error))
         except SampleFailedError as error:
             return _refused(error.reason)
+        finally:
+            torch.cuda.empty_cache()
+
+    def race(self, job: RaceJob) -> Race:
+        """Time variants by turns in one session, each in a worker of its own."""
+        try:
+            with ExitStack() as stack:
+                sessions = {
+                    str(lane): stack.enter_context(
+                        self.timed(job.spec, source, seed=job.seed, timeout_s=job.timeout_s)
+                    )
+                    for lane, source in enumerate(job.sources)
+                }
+                with exclusive(self.device):
+                    timings = interleave(sessions, job.samples)
+            return Race(timings=tuple(timings.values()))
+        except (CudaError, SampleFailedError, torch.cuda.OutOfMemoryError) as error:
+            return Race(reason=str(error))
         finally:
             torch.cuda.empty_cache()
 
@@ -154,9 +180,10 @@ class CudaExecutor:
 
     def _stand_by(self) -> None:
         """Start PyTorch's process: what passes is measured next, and importing takes seconds."""
-        if self._standby is None:
-            self._standby = Baseline(self.device)
-            weakref.finalize(self, self._standby.close)
+        with self._starting:
+            if self._standby is None:
+                self._standby = Baseline(self.device)
+                weakref.finalize(self, self._standby.close)
 
     def _baseline(self, timeout_s: float) -> Baseline:
         """The process that stands by, or a new one; its user closes it."""

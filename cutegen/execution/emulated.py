@@ -2,7 +2,7 @@
 
 from cutegen.execution.evaluation import judge
 from cutegen.execution.memory import HostArena
-from cutegen.execution.protocol import EvaluationJob, MeasurementJob
+from cutegen.execution.protocol import EvaluationJob, MeasurementJob, Race, RaceJob
 from cutegen.execution.session import WorkerSession, arena_bytes, small_enough_to_emulate
 from cutegen.kernel import args_header
 from cutegen.measurement.timing import Measurement, MeasurementState
@@ -51,3 +51,7 @@ class EmulatedExecutor:
     def measure(self, job: MeasurementJob) -> Measurement:  # noqa: ARG002 - the protocol's signature
         """Nothing is measured here, and the answer says so."""
         return Measurement(state=MeasurementState.UNMEASURED, reason=UNMEASURED)
+
+    def race(self, job: RaceJob) -> Race:  # noqa: ARG002 - the protocol's signature
+        """Nothing is raced here, and the answer says so."""
+        return Race(reason=UNMEASURED)

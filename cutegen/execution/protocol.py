@@ -4,7 +4,7 @@ from typing import Protocol
 
 from cutegen.faults import SurroundingsError
 from cutegen.frozen import Frozen
-from cutegen.measurement.timing import Measurement
+from cutegen.measurement.timing import Measurement, Timing
 from cutegen.spec import KernelSpec
 from cutegen.toolchain.protocol import BuildResult
 from cutegen.verification.verdict import Verdict
@@ -34,6 +34,23 @@ class MeasurementJob(Frozen):
     timeout_s: float = 300.0
 
 
+class RaceJob(Frozen):
+    """Time verified variants of one kernel by turns, to find the fastest."""
+
+    spec: KernelSpec
+    sources: tuple[str, ...]
+    seed: int = 0
+    samples: int = 50
+    timeout_s: float = 300.0
+
+
+class Race(Frozen):
+    """One timing per source, in order, taken in one session; none where there is a reason."""
+
+    timings: tuple[Timing, ...] = ()
+    reason: str = ""
+
+
 class Executor(Protocol):
     """A place where candidates are built, judged and timed."""
 
@@ -49,6 +66,9 @@ class Executor(Protocol):
 
     def measure(self, job: MeasurementJob) -> Measurement:
         """Take interleaved timings; UNMEASURED with the reason where there is no GPU."""
+
+    def race(self, job: RaceJob) -> Race:
+        """Time variants by turns in one session; never raises for what a kernel did."""
 
 
 class EnvironmentUnfitError(SurroundingsError):

@@ -6,10 +6,10 @@ import pytest
 
 from cutegen.agents.ask import LostStep
 from cutegen.agents.models.replay import ReplayChat
-from cutegen.agents.profile_tuner import propose_tuning
-from cutegen.agents.reply import OutOfIdeas, StructureAtFault
+from cutegen.agents.profile_tuner import Tuning, propose_tuning
+from cutegen.agents.reply import OutOfIdeas
 from cutegen.agents.request import StructuralRequest, TuningRequest
-from cutegen.agents.revision import Revision
+from cutegen.agents.tuning_reply import StructureAtFault
 from cutegen.measurement.profile import Bottleneck, Profile
 
 Replay = Callable[..., ReplayChat]
@@ -50,19 +50,21 @@ def request_(structural: StructuralRequest) -> TuningRequest:
 
 def test_a_change_of_numbers_is_taken(request_: TuningRequest, replay: Replay) -> None:
     value = propose_tuning(replay("profile_tuner", NUMBERS), request_).value
-    assert isinstance(value, Revision)
-    assert "128, 0, a->stream" in value.source
+    assert isinstance(value, Tuning)
+    (variant,) = value.variants
+    assert variant.intent == "128 threads"
+    assert "128, 0, a->stream" in variant.source
 
 
 def test_a_change_of_structure_is_refused_with_the_reason(
     request_: TuningRequest, replay: Replay
 ) -> None:
     mended = propose_tuning(replay("profile_tuner", STAGED, NUMBERS), request_)
-    assert isinstance(mended.value, Revision)
+    assert isinstance(mended.value, Tuning)
     assert mended.usage.calls == 2
     lost = propose_tuning(replay("profile_tuner", STAGED, STAGED), request_).value
     assert isinstance(lost, LostStep)
-    assert "change the structure (" in lost.reason
+    assert "changes the structure (" in lost.reason
     assert "static" in lost.reason
 
 
@@ -82,4 +84,22 @@ def test_a_mention_of_structure_among_edits_hands_nothing_back(
     request_: TuningRequest, replay: Replay
 ) -> None:
     value = propose_tuning(replay("profile_tuner", f"STRUCTURE: as it was\n{NUMBERS}"), request_)
-    assert isinstance(value.value, Revision)
+    assert isinstance(value.value, Tuning)
+
+
+def test_variants_are_refused_together_where_one_is_none(
+    request_: TuningRequest, replay: Replay
+) -> None:
+    head, _, edits = NUMBERS.partition("<<<<<<< SEARCH")
+    two = f"{head}VARIANT: 128\n<<<<<<< SEARCH{edits}VARIANT: 64\n<<<<<<< SEARCH" + edits.replace(
+        "128", "64"
+    )
+    value = propose_tuning(replay("profile_tuner", two), request_).value
+    assert isinstance(value, Tuning)
+    assert [variant.intent for variant in value.variants] == ["128 threads: 128", "128 threads: 64"]
+    absent = f"{head}VARIANT: kThreads = 128\n"
+    mended = propose_tuning(replay("profile_tuner", absent, two), request_)
+    assert mended.usage.calls == 2
+    again = propose_tuning(replay("profile_tuner", absent, absent), request_).value
+    assert isinstance(again, LostStep)
+    assert "kThreads is not defined" in again.reason

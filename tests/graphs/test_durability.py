@@ -64,14 +64,19 @@ def untimed(result: RunResult) -> dict[str, object]:
     return kept
 
 
-def kill_in(node: str, server: Any, spec: KernelSpec, options: dict[str, Any]) -> Path:
-    """Start a run in a process of its own, and kill it as soon as ``node`` has begun."""
+def kill_in(
+    node: str, server: Any, spec: KernelSpec, options: dict[str, Any], after: str = ""
+) -> Path:
+    """Start a run in a process of its own, and kill it as soon as ``node`` has begun.
+
+    ``after`` is a text of the log behind which the node is looked for.
+    """
     log: Path = options["runs_dir"] / options["run_id"] / "log.jsonl"
     process = server.Process(target=run_graph, args=(spec,), kwargs=options)
     process.start()
     mark = f'"node":"{node}"'
     deadline = time.monotonic() + _PATIENCE_S
-    while not (log.exists() and mark in log.read_text()):
+    while not (log.exists() and mark in log.read_text().partition(after or "{")[2]):
         assert process.is_alive(), "the run ended before it came to the node"
         assert time.monotonic() < deadline
     os.kill(process.pid, signal.SIGKILL)

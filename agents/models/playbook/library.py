@@ -51,7 +51,7 @@ class Playbook(Generic[DesignT]):
         designs |= {move.intent: plain.after(move) for move in plain.first_moves()}
         for intent, design in designs.items():
             source = self.render(design)
-            if not self._tried(intent, source, failed):
+            if not self.tried(intent, source, failed):
                 return whole_kernel(intent, source)
         operation = self._spec.trace[0].op if self._spec.trace else "forward"
         return unsupported(operation, f"all {len(designs)} designs to begin with have failed")
@@ -105,12 +105,15 @@ class Playbook(Generic[DesignT]):
         """The first of some moves that was not tried, as a patch of ``source``."""
         for move in moves:
             new = self.render(design.after(move))
-            if not self._tried(move.intent, new, history):
+            if not self.tried(move.intent, new, history):
                 return patch(move.intent, move.expected, source, new)
         return out_of_ideas("every move of the playbook for this design has been tried")
 
-    def _tried(self, intent: str, source: str, history: Sequence[Step]) -> bool:
-        return self._seen(source, history) or any(step.intent == intent for step in history)
+    def tried(self, intent: str, source: str, history: Sequence[Step]) -> bool:
+        """Whether the run has seen this source, or a move of this intent on another."""
+        told = {step.intent for step in history}
+        told |= {text.rpartition(": ")[2] for text in told}  # of one variant among several
+        return self._seen(source, history) or intent in told
 
     def _seen(self, source: str, history: Sequence[Step]) -> bool:
         """Whether the run has judged this very source: it would be refused as a repeat."""

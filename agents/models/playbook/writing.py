@@ -1,6 +1,6 @@
 """Replies in the text format that every chat model uses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cutegen.edits import derive_edits
 
@@ -12,12 +12,13 @@ def whole_kernel(intent: str, source: str) -> str:
 
 def patch(intent: str, expected: str, old: str, new: str) -> str:
     """The edits that turn one source into another."""
-    blocks = [
-        f"<<<<<<< SEARCH\n{_line(edit.search)}=======\n{_line(edit.replace)}>>>>>>> REPLACE"
-        for edit in derive_edits(old, new)
-    ]
-    head = f"INTENT: {intent}\n" + (f"EXPECTED: {expected}\n" if expected else "")
-    return head + "\n".join(["", *blocks, ""])
+    return "\n".join([_head(intent, expected), _blocks(old, new), ""])
+
+
+def variants(intent: str, expected: str, old: str, new: Mapping[str, str]) -> str:
+    """Several changed sources by what each of them is, all edits of the one that was shown."""
+    parts = [f"VARIANT: {label}\n{_blocks(old, source)}\n" for label, source in new.items()]
+    return "\n".join([_head(intent, expected), *parts])
 
 
 def diagnosis(causes: Sequence[tuple[str, int, str]]) -> str:
@@ -42,6 +43,17 @@ def at_fault(evidence: str) -> str:
 def unsupported(operation: str, reason: str) -> str:
     """No design for an operation."""
     return f"UNSUPPORTED: {operation}: {reason}\n"
+
+
+def _head(intent: str, expected: str) -> str:
+    return f"INTENT: {intent}\n" + (f"EXPECTED: {expected}\n" if expected else "")
+
+
+def _blocks(old: str, new: str) -> str:
+    return "\n".join(
+        f"<<<<<<< SEARCH\n{_line(edit.search)}=======\n{_line(edit.replace)}>>>>>>> REPLACE"
+        for edit in derive_edits(old, new)
+    )
 
 
 def _line(text: str) -> str:

@@ -10,9 +10,9 @@ from cutegen.agents.diagnostician import diagnose
 from cutegen.agents.models.playbook.library import playbook_for
 from cutegen.agents.models.playbook.matmul import MatmulDesign
 from cutegen.agents.models.playbook.model import PlaybookChatModel
-from cutegen.agents.profile_tuner import propose_tuning
+from cutegen.agents.profile_tuner import Tuning, propose_tuning
 from cutegen.agents.repairer import repair
-from cutegen.agents.reply import OutOfIdeas, StructureAtFault, Unsupported, WholeKernel
+from cutegen.agents.reply import OutOfIdeas, Unsupported, WholeKernel
 from cutegen.agents.request import (
     DiagnosisRequest,
     RepairRequest,
@@ -20,9 +20,9 @@ from cutegen.agents.request import (
     SynthesisRequest,
     TuningRequest,
 )
-from cutegen.agents.revision import Revision
 from cutegen.agents.structural_optimizer import propose_structure
 from cutegen.agents.synthesizer import synthesize
+from cutegen.agents.tuning_reply import StructureAtFault
 from cutegen.history import Decision, Step, StepKind
 from cutegen.kernel import candidate_id
 from cutegen.measurement.profile import Bottleneck, Profile, Reading
@@ -162,9 +162,10 @@ def test_only_the_synthesizer_says_unsupported(
 def tune(
     model: PlaybookChatModel, spec: KernelSpec, asked: Asked, source: str, bottleneck: Bottleneck
 ) -> list[str]:
-    """Intents of all tuning moves when none is accepted."""
+    """Intents of all tuning moves when none is accepted, those of one answer in one line."""
     profile = Profile(source="static", bottleneck=bottleneck, evidence="as the test says")
     history: tuple[Step, ...] = ()
+    told: list[str] = []
     while True:
         request = TuningRequest(
             **asked(spec),
@@ -175,10 +176,13 @@ def tune(
         )
         answer = propose_tuning(model, request).value
         if isinstance(answer, OutOfIdeas):
-            return [taken.intent for taken in history]
-        assert isinstance(answer, Revision)
-        assert fingerprint(answer.source).same_structure(fingerprint(source))
-        history += (step(spec, StepKind.TUNING, answer.intent, answer.source, Decision.REJECTED),)
+            return told
+        assert isinstance(answer, Tuning)
+        for variant in answer.variants:
+            assert fingerprint(variant.source).same_structure(fingerprint(source))
+            taken = step(spec, StepKind.TUNING, variant.intent, variant.source, Decision.REJECTED)
+            history += (taken,)
+        told.append(" | ".join(v.intent.rpartition(": ")[2] for v in answer.variants))
 
 
 def test_the_bottleneck_orders_the_tuning(
@@ -188,22 +192,22 @@ def test_the_bottleneck_orders_the_tuning(
     bottlenecks = (Bottleneck.MEMORY, Bottleneck.SPILLS, Bottleneck.AT_THE_LIMIT)
     streams = {b: tune(model, silu, asked, sources[-1], b) for b in bottlenecks}
     assert streams[Bottleneck.MEMORY][:2] == [
-        "8 vector loads in flight per thread",
-        "16 blocks per multiprocessor",
+        "8 vector loads in flight per thread | 2 vector loads in flight per thread",
+        "16 blocks per multiprocessor | 4 blocks per multiprocessor",
     ]
     assert streams[Bottleneck.SPILLS][:2] == [
-        "128 threads per block",
-        "2 vector loads in flight per thread",
+        "128 threads per block | 512 threads per block",
+        "2 vector loads in flight per thread | 8 vector loads in flight per thread",
     ]
     assert streams[Bottleneck.AT_THE_LIMIT] == []
     _, sources = climb(model, product, asked, Decision.ACCEPTED)
     bottlenecks = (Bottleneck.LATENCY, Bottleneck.OCCUPANCY)
     tiles = {b: tune(model, product, asked, sources[3], b) for b in bottlenecks}
-    assert tiles[Bottleneck.LATENCY][0] == "a block tile 32 deep in K"
-    assert tiles[Bottleneck.OCCUPANCY][0] == "a block tile 8 deep in K"
-    assert set(tiles[Bottleneck.LATENCY]) == set(tiles[Bottleneck.OCCUPANCY])
+    deep, flat = "a block tile 32 deep in K", "a block tile 8 deep in K"
+    assert tiles[Bottleneck.LATENCY][0] == f"{deep} | {flat}"
+    assert tiles[Bottleneck.OCCUPANCY][0] == f"{flat} | {deep}"
     tuned = tune(model, product, asked, sources[-1], Bottleneck.COMPUTE)
-    assert tuned[0] == "sums promoted every 2 tiles of K"
+    assert tuned[0].startswith("sums promoted every 2 tiles of K")
 
 
 def test_tuning_never_returns_to_a_source_that_was_judged(
@@ -222,8 +226,8 @@ def test_tuning_never_returns_to_a_source_that_was_judged(
         history=history,
     )
     answer = propose_tuning(model, request).value
-    assert isinstance(answer, Revision)
-    assert answer.source != before
+    assert isinstance(answer, Tuning)
+    assert before not in [variant.source for variant in answer.variants]
 
 
 def test_a_structure_that_no_number_cures_is_handed_back_once(
@@ -249,7 +253,7 @@ def test_a_structure_that_no_number_cures_is_handed_back_once(
     closed = request.model_copy(update={"may_hand_back": False})
     blind = request.model_copy(update={"may_hand_back": False, "profile": None})
     for other in (closed, blind):
-        assert isinstance(propose_tuning(model, other).value, Revision)
+        assert isinstance(propose_tuning(model, other).value, Tuning)
 
 
 def test_the_same_request_gets_the_same_reply(
