@@ -106,9 +106,10 @@ def _changed(
 def _changed_words(old: str, new: str) -> tuple[list[Range], list[Range]]:
     """The characters that differ in two lines; none when the lines have little in common."""
     a, b = _WORD.findall(old), _WORD.findall(new)
-    matcher = SequenceMatcher(None, a, b, autojunk=False)
-    if matcher.ratio() < _ALIKE:
+    left_words, right_words = ([w for w in words if not w.isspace()] for words in (a, b))
+    if SequenceMatcher(None, left_words, right_words, autojunk=False).ratio() < _ALIKE:
         return [], []
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
     at_a, at_b = list(_offsets(a)), list(_offsets(b))
     left, right = [], []
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():

@@ -1,5 +1,6 @@
 """The first thing a reader sees: how much faster, how surely, or why nobody knows."""
 
+import shlex
 from typing import Literal
 
 from cutegen.frozen import Frozen
@@ -9,6 +10,8 @@ from cutegen.measurement.timing import Timing
 from cutegen.report.axes import microseconds, seconds, times
 from cutegen.report.dossier import Dossier
 from cutegen.result import BestKernel
+
+_ADVICE = ": measure on a GPU with `cutegen resume"
 
 Stat = tuple[str, str, str]  # label, value, note
 
@@ -36,7 +39,7 @@ def headline_of(dossier: Dossier) -> Headline:
             number="No kernel yet" if result is None else "No kernel",
             short="no kernel",
             meaning="no candidate has been verified" if result is None else "nothing was verified",
-            action=f"cutegen resume {dossier.run_id}" if result is None else "",
+            action=f"cutegen resume {shlex.quote(dossier.run_id)}" if result is None else "",
             tone="open" if result is None else "bad",
         )
     if best.speedup is None:
@@ -80,16 +83,20 @@ def spread(timing: Timing) -> str:
     return f"p20-p80 {microseconds(timing.p20_us)} to {microseconds(timing.p80_us)}"
 
 
+def why_unmeasured(reason: str) -> str:
+    """A reason without the advice to go to a GPU, which the report gives once, at its top."""
+    return reason.partition(_ADVICE)[0]
+
+
 def _unmeasured(dossier: Dossier, best: BestKernel) -> Headline:
-    reason, _, command = best.speedup_reason.partition("`")
-    reason = reason.rstrip(": ").removesuffix("measure on a GPU with").rstrip(": ")
-    action = command.partition("`")[0].replace("RUN", dossier.run_id)
+    why = why_unmeasured(best.speedup_reason)
+    resume = best.speedup_reason != why  # it advises to
     return Headline(
         number="Unmeasured",
         short="verified, unmeasured",
         meaning="A verified kernel whose speed nobody knows yet",
-        spread=f"Why: {reason}." if reason else "",
-        action=action,
+        spread=f"Why: {why}." if why else "",
+        action=f"cutegen resume {shlex.quote(dossier.run_id)} --executor cuda" if resume else "",
         tone="open",
     )
 

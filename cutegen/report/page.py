@@ -24,14 +24,13 @@ from cutegen.report.code import source_html
 from cutegen.report.diff import changed_lines, diff_html
 from cutegen.report.digest import fact_rows, profile_rows, reading_rows
 from cutegen.report.dossier import Chapter, Dossier
-from cutegen.report.headline import headline_of, spread, stats_of
+from cutegen.report.headline import headline_of, spread, stats_of, why_unmeasured
 from cutegen.report.marks import shape_of
 from cutegen.report.plots import roofline_plots, sample_plots, step_samples, trajectory_plots
 from cutegen.report.reproducing import commands, reference_text
 from cutegen.report.spending import seconds_by_work, use_by_agent
 from cutegen.structure import describe_change
 
-_ADVICE = ": measure on a GPU with `cutegen resume"  # stands once, at the top
 _ASSETS = Path(__file__).parent / "templates"
 
 
@@ -79,9 +78,7 @@ def report_html(dossier: Dossier, *, back: str = "") -> str:
         method=f"Method: {best.timing.method}." if best and best.timing else "",
         trajectory=trajectory_plots(dossier),
         measured=any(step.time_us is not None for step in dossier.steps),
-        unmeasured=((best.speedup_reason if best else "") or "nothing was measured").partition(
-            _ADVICE
-        )[0],
+        unmeasured=why_unmeasured(best.speedup_reason if best else "") or "nothing was measured",
         work=work,
         work_total=sum(work.values()) or 1.0,
         uses=use_by_agent(calls),
@@ -202,7 +199,7 @@ def _outcome(chapter: Chapter) -> Markup:
     """What came of a step, without the changes of the design that stand below it."""
     changes = set(_design_changes(chapter))
     parts = [part for part in chapter.step.reason.split("; ") if part not in changes]
-    return prose("; ".join(parts).partition(_ADVICE)[0])
+    return prose(why_unmeasured("; ".join(parts)))
 
 
 def prose(text: str) -> Markup:

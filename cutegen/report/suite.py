@@ -7,6 +7,7 @@ from pathlib import Path
 from cutegen.frozen import Frozen
 from cutegen.history import Decision
 from cutegen.report.dossier import Dossier
+from cutegen.report.headline import why_unmeasured
 from cutegen.report.page import render
 from cutegen.report.speedups import speedups_svg
 from cutegen.report.trajectory import NARROW
@@ -57,7 +58,7 @@ def row_of(dossier: Dossier, link: str) -> SuiteRow:
         name=dossier.spec.name if dossier.spec else dossier.run_id,
         kernel_class=dossier.spec.kernel_class.value if dossier.spec else "",
         state=dossier.state.value,
-        remark=(best.speedup_reason if best and best.speedup is None else "")
+        remark=(why_unmeasured(best.speedup_reason) if best and best.speedup is None else "")
         or (result.reason if result else "the run has not come to its end"),
         verified=best is not None,
         speedup=best.speedup if best else None,
