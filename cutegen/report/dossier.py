@@ -6,11 +6,12 @@ from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter
 
-from cutegen.events import Event, PredicateChanged, Profiled, RunStarted, Selected, read_events
+from cutegen.events import Event, Profiled, RunStarted, read_events
 from cutegen.frozen import Frozen
 from cutegen.history import Step
 from cutegen.measurement.profile import Profile
 from cutegen.measurement.timing import Measurement
+from cutegen.report.edge import Moment, edge_of, openings_of, takeovers_of
 from cutegen.report.listing import RunState
 from cutegen.report.trajectory import Opening, Takeover
 from cutegen.result import LOG_FILE, RESULT_FILE, SPEC_FILE, RunResult
@@ -74,6 +75,7 @@ class Dossier(Shown):
     settings: dict[str, JsonValue]
     chapters: tuple[Chapter, ...]
     unplaced: tuple[Exchange, ...]  # asked, but the run ended before a step came of it
+    edge: tuple[Moment, ...]
     openings: tuple[Opening, ...]
     takeovers: tuple[Takeover, ...]
     findings: tuple[Finding, ...]
@@ -125,8 +127,9 @@ def read_run(folder: Path) -> Dossier:
         settings=_SETTINGS.validate_json(settings) if settings else {},
         chapters=tuple(_chapters(steps, ledger, store, exchanges)),
         unplaced=tuple(e for e in exchanges if e.call.step >= len(steps)),
-        openings=_openings(events),
-        takeovers=_takeovers(events),
+        edge=edge_of(events),
+        openings=openings_of(events),
+        takeovers=takeovers_of(events),
         findings=tuple(_findings(events, steps, store)),
         events=events,
     )
@@ -177,38 +180,6 @@ def _exchange(store: Store, call: ModelCall) -> Exchange:
     except MissingObjectError:
         parts = ()
     return Exchange(call=call, messages=tuple(Message(role=r, text=t) for r, t in parts))
-
-
-def _openings(events: Sequence[Event]) -> tuple[Opening, ...]:
-    """The spans of steps in which profiles were allowed; another executor begins anew."""
-    found: list[Opening] = []
-    is_open, last, executor = False, -1, ""
-    for event in events:
-        if isinstance(event, Selected):
-            last = event.step
-        closes = isinstance(event, PredicateChanged) and not event.stable
-        if isinstance(event, RunStarted):
-            closes, executor = event.executor != executor, event.executor
-        if is_open and closes:
-            found[-1] = found[-1].model_copy(update={"last": last})
-            is_open = False
-        elif not is_open and isinstance(event, PredicateChanged) and event.stable:
-            found.append(Opening(first=last + 1, why=event.why))
-            is_open = True
-    return tuple(found)
-
-
-def _takeovers(events: Sequence[Event]) -> tuple[Takeover, ...]:
-    found: list[Takeover] = []
-    last, executor = -1, ""
-    for event in events:
-        if isinstance(event, Selected):
-            last = event.step
-        elif isinstance(event, RunStarted):
-            if executor and event.executor != executor:
-                found.append(Takeover(first=last + 1, executor=event.executor))
-            executor = event.executor
-    return tuple(found)
 
 
 def _findings(events: Sequence[Event], steps: Sequence[Step], store: Store) -> Iterable[Finding]:

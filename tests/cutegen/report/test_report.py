@@ -12,11 +12,19 @@ from recorded_folders import SOURCES, Folder, measured
 from typer.testing import CliRunner
 
 from cutegen.cli import app
-from cutegen.events import Finished, NodeStarted, RunStarted
+from cutegen.events import (
+    Finished,
+    NodeStarted,
+    PredicateChanged,
+    PredicateHeld,
+    RunStarted,
+    Selected,
+)
 from cutegen.history import Decision, Step, StepKind
 from cutegen.kernel import candidate_id
 from cutegen.report.digest import fact_rows
 from cutegen.report.dossier import read_run
+from cutegen.report.edge import edge_of, openings_of
 from cutegen.report.page import prose, report_html
 from cutegen.report.spending import seconds_by_work
 from cutegen.report.writing import write_report, write_suite
@@ -41,6 +49,8 @@ def told(page: Path | str) -> str:
 def test_a_measured_run_says_how_fast_and_how_surely(suite: Path) -> None:
     page = told(suite / "swish" / "report.html")
     assert "SUCCEEDED" in page
+    assert "Why the profile edge opened" in page
+    assert "opened after step 1 the best reaches 99% of the roofline" in page
     assert "2.42x as fast as PyTorch eager 95 % interval 2.4" in page
     assert "over torch.compile 1.04x" in page
     assert "of the roofline 99% bound by memory" in page
@@ -246,6 +256,25 @@ def test_facts_have_names_units_and_no_empty_lines() -> None:
         ("inside · memory", "2,048 B"),
         ("inside · ok", "yes"),
     ]
+
+
+def test_the_edge_is_told_in_order_and_nothing_twice() -> None:
+    selected = Selected(
+        step=0, kind=StepKind.SYNTHESIS, candidate="c", decision=Decision.ACCEPTED, reason="first"
+    )
+    held = PredicateHeld(why="0 of at least 2 rounds")
+    opened = PredicateChanged(stable=True, why="two quiet rounds")
+    closed = PredicateChanged(stable=False, why="handed back")
+    later = [selected.model_copy(update={"step": step}) for step in (1, 2)]
+    events = [selected, held, held, later[0], opened, later[1], closed]
+    told = [(moment.after, moment.state.value, moment.why) for moment in edge_of(events)]
+    assert told == [
+        (0, "held", "0 of at least 2 rounds"),
+        (1, "opened", "two quiet rounds"),
+        (2, "closed", "handed back"),
+    ]
+    assert [(o.first, o.last) for o in openings_of(events)] == [(2, 2)]
+    assert [o.last for o in openings_of(events[:-1])] == [None]
 
 
 @pytest.mark.parametrize(
