@@ -80,7 +80,8 @@ class State(RunInput, total=False):
     unprofiled: bool  # the tuner works without a profile
     tuning_left: bool
     rounds_left: bool
-    profile: str  # artefact: Profile of the best
+    profile: str  # artefact: Profile
+    profile_of: str  # id of the candidate that it is of
     wall_s: float  # spent inside nodes
     stop: Stop | None
     status: str  # RunStatus, once finished

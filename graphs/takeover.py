@@ -40,6 +40,7 @@ def judge_lineage(
         "best": None,
         "last": None,
         "rivals": [],
+        "profile_of": "",
         "stop": None,
         "status": "",
         "rounds": 0,

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import torch
 
 from cutegen.agents.models.playbook.library import playbook_for
-from cutegen.agents.reply import WholeKernel, parse_kernel
 from cutegen.spec import KernelSpec
 
 KERNELBENCH = Path(__file__).resolve().parents[1] / "kernelbench"
@@ -43,7 +42,6 @@ OTHERS = {
     "matmul_2048": Task("level1/1_Square_matrix_multiplication_.py", ((2048, 2048), (2048, 2048))),
     "softmax_of_few_rows": Task("level1/23_Softmax.py", ((8, 262144),)),
 }
-MOST_DESIGNS = 24
 
 
 def spec_of(name: str) -> KernelSpec:
@@ -62,23 +60,24 @@ def spec_of(name: str) -> KernelSpec:
     return KernelSpec.from_module(model, inputs, name=name, math_mode=task.math)
 
 
-def designs_of(spec: KernelSpec) -> list[str]:
-    """Sources that the playbook may write for a spec, those of few moves first; at most so many.
+def designs_of(spec: KernelSpec, most: int = 24) -> list[str]:
+    """Sources that the playbook may write for a spec, the likeliest first; at most so many.
 
-    Every order of accepted and rejected structural moves is followed, and the numbers of the
-    design that has them all.
+    First those of a run in which every structural move is accepted, and the numbers that it then
+    tries; then those after other orders of accepted and rejected moves.
     """
     playbook: Any = playbook_for(spec)
-    found: dict[str, Any] = {}
-    first = parse_kernel(playbook.first_kernel(()))
-    assert isinstance(first, WholeKernel)
-    queue = [playbook.design_of(first.source)]
-    while queue and len(found) < MOST_DESIGNS:
+    climbed = list(playbook.climb())
+    found = dict.fromkeys(map(playbook.render, climbed))
+    found |= dict.fromkeys(
+        playbook.render(climbed[-1].after(move)) for move in climbed[-1].tuning_moves()
+    )
+    queue, seen = climbed[:1], set[str]()
+    while queue and len(found) < most:
         design = queue.pop(0)
         source = playbook.render(design)
-        if source not in found:
-            found[source] = design
+        if source not in seen:
+            seen.add(source)
+            found[source] = None
             queue += [design.after(move) for move in design.structural_moves()]
-    *_, full = found.values()
-    found |= {playbook.render(full.after(move)): full for move in full.tuning_moves()}
-    return list(found)
+    return list(found)[:most]

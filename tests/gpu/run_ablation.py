@@ -1,16 +1,15 @@
 """The ablation of profiling: three modes times eight specs, by the playbook on this machine's GPU.
 
-    python tests/gpu/run_ablation.py --out DIR [--budget-s 600] [--jobs 4] [--spec NAME …]
-    python tests/gpu/run_ablation.py --build-only [--arch sm_90a] [--spec NAME …]
+    python tests/gpu/run_ablation.py --out DIR [--budget-s 600] [--jobs 4] [--prebuilt DIR]
+    python tests/gpu/run_ablation.py --build-only DIR [--spec NAME …] [--most 12]
 
 DIR/ablation.json grows with each run: mode, spec, speed-up, best time, steps, builds, wall clock.
 Specs run side by side, the modes of one spec after each other, so that they share its builds; the
 GPU is locked while anything is verified or timed. Started again with the same DIR, the script
 does what is missing, and takes up runs that were cut off.
 
-``--build-only`` needs no GPU: it fills the build cache with what the playbook may write, and says
-how large it is. A build is found again by the versions and places of the compilers, so it is of
-use on the machine, or the image, that it was made on.
+``--build-only`` needs no GPU: it builds what the playbook is likeliest to write, for every spec
+and those of run_edge.py, and says how large that is; ``--prebuilt`` takes it from there.
 """
 
 import argparse
@@ -28,28 +27,26 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from ablation_figures import MODES, ablation_table  # noqa: E402 - its folder is known only now
-from ablation_tasks import TASKS, designs_of, spec_of  # noqa: E402
+from ablation_tasks import OTHERS, TASKS, designs_of, spec_of  # noqa: E402
+from kernelbench_tasks import Prebuilt, prebuild  # noqa: E402
 
 from cutegen.events import Built, PredicateChanged, Profiled, read_events  # noqa: E402
+from cutegen.execution.cuda import CudaExecutor  # noqa: E402
 from cutegen.graphs.running import run_graph  # noqa: E402
 from cutegen.graphs.settings import Budget  # noqa: E402
 from cutegen.history import Decision, Step, StepKind  # noqa: E402
-from cutegen.kernel import args_header  # noqa: E402
 from cutegen.measurement.environment import driver_version, git_commit  # noqa: E402
-from cutegen.toolchain.cache import default_cache_dir  # noqa: E402
-from cutegen.toolchain.nvcc import DEFAULT_ARCH, NvccToolchain  # noqa: E402
-from cutegen.toolchain.protocol import BuildRequest  # noqa: E402
 
 STEPS = 10
 LEAST_S = 30.0
 
 
-def one(mode: str, name: str, out: Path) -> None:
+def one(mode: str, name: str, out: Path, prebuilt: Path | None) -> None:
     """One run, in this process; its record appears whole or not at all."""
     began = time.monotonic()
     result = run_graph(
         spec_of(name),
-        executor="cuda",
+        executor=CudaExecutor(toolchain=Prebuilt(prebuilt)),
         budget=Budget(steps=STEPS),
         profiling=mode,  # type: ignore[arg-type]  # one of the modes
         runs_dir=out / "runs",
@@ -87,7 +84,7 @@ def one(mode: str, name: str, out: Path) -> None:
 
 def is_a_proposal(step: Step) -> bool:
     """Whether a step spent one of the optimizers' proposals."""
-    return step.kind in {StepKind.STRUCTURAL, StepKind.TUNING}
+    return step.kind in {StepKind.STRUCTURAL, StepKind.TUNING} and not step.beside
 
 
 def proposals_to_best(steps: tuple[Step, ...]) -> int:
@@ -101,13 +98,14 @@ def record_file(out: Path, mode: str, name: str) -> Path:
     return out / "ablation" / f"{mode}-{name}.json"
 
 
-def modes_of(name: str, out: Path, end: float) -> None:
+def modes_of(name: str, out: Path, end: float, prebuilt: Path | None) -> None:
     """The missing runs of one spec, each in a process group of its own, while time is left."""
     for mode in MODES:
         left = end - time.monotonic()
         if record_file(out, mode, name).exists() or left < LEAST_S:
             continue
         command = [sys.executable, str(HERE / "run_ablation.py"), "--one", mode, name]
+        command += ["--prebuilt", str(prebuilt)] if prebuilt else []
         log = out / f"{mode}-{name}.log"
         with log.open("wb") as stream:
             process = subprocess.Popen(
@@ -138,24 +136,21 @@ def collected(out: Path) -> dict[str, Any]:
     }
 
 
-def build_only(names: list[str], arch: str) -> int:
-    """Fill the build cache; says what did not build."""
-    began = time.monotonic()
-    toolchain = NvccToolchain(arch=arch)
+def build_only(names: list[str], folder: Path, most: int) -> int:
+    """Build for another machine; says what does not build."""
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name in names:
-            spec = spec_of(name)
-            header = args_header(spec)
-            requests = [BuildRequest(source=s, header=header) for s in designs_of(spec)]
-            results = list(pool.map(toolchain.build, requests))
-            bad = [result for result in results if result.library is None]
-            failed += len(bad)
-            sys.stdout.write(f"{name}: {len(results) - len(bad)} of {len(results)} built\n")
-            sys.stdout.write("".join(f"  {r.status}: {r.log[-300:]}\n" for r in bad))
-    folder = default_cache_dir() / toolchain.name
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    sys.stdout.write(f"{folder}: {size / 2**20:.0f} MiB, {time.monotonic() - began:.0f} s\n")
+    for name in names:
+        began = time.monotonic()
+        spec = spec_of(name)
+        results = prebuild(spec, designs_of(spec, most), folder)
+        bad = [result for result in results if result.library is None]
+        failed += len(bad)
+        sys.stdout.write(f"{name}: {len(results) - len(bad)} of {len(results)} built, ")
+        sys.stdout.write(f"{time.monotonic() - began:.0f} s\n")
+        sys.stdout.write("".join(f"  {r.status}: {r.log[-300:]}\n" for r in bad))
+        sys.stdout.flush()
+    size = sum(file.stat().st_size for file in folder.glob("*"))
+    sys.stdout.write(f"{folder}: {size / 2**20:.0f} MiB\n")
     return 1 if failed else 0
 
 
@@ -165,22 +160,24 @@ def main() -> int:
     parser.add_argument("--budget-s", type=float, default=600.0, help="seconds for everything")
     parser.add_argument("--jobs", type=int, default=4, help="specs side by side")
     parser.add_argument("--spec", nargs="*", default=list(TASKS), help="which specs")
-    parser.add_argument("--build-only", action="store_true", help="fill the build cache, no more")
-    parser.add_argument("--arch", default=DEFAULT_ARCH, help="of --build-only")
+    parser.add_argument("--build-only", type=Path, help="build into this folder, no more")
+    parser.add_argument("--most", type=int, default=12, help="builds per spec, with --build-only")
+    parser.add_argument("--prebuilt", type=Path, help="folder that --build-only filled")
     parser.add_argument("--one", nargs=2, metavar=("MODE", "SPEC"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.build_only:
-        return build_only(options.spec, options.arch)
+        return build_only([*OTHERS, *options.spec], options.build_only, options.most)
     if options.out is None:
         parser.error("--out is needed")
     out: Path = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     if options.one:
-        one(*options.one, out)
+        one(*options.one, out, options.prebuilt)
         return 0
+    prebuilt = options.prebuilt.resolve() if options.prebuilt else None
     end = time.monotonic() + options.budget_s
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda name: modes_of(name, out, end), options.spec))
+        list(pool.map(lambda name: modes_of(name, out, end, prebuilt), options.spec))
     found = collected(out)
     (out / "ablation.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(ablation_table(found) + "\n")

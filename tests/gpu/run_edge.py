@@ -1,6 +1,6 @@
 """One playbook run on this machine's GPU, for its log: the profile edge held, opened, closed.
 
-    python tests/gpu/run_edge.py --out DIR [--budget-s 90] [--spec NAME …]
+    python tests/gpu/run_edge.py --out DIR [--budget-s 90] [--prebuilt DIR]
 
 The edge opens early here (one quiet structural round is enough), so that the profile finds a
 design with a structure left to change: the tuner hands it back, a new structure is accepted, and
@@ -27,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from ablation_tasks import designs_of, spec_of  # noqa: E402 - its folder is known only now
+from kernelbench_tasks import Prebuilt  # noqa: E402
 
 from cutegen.events import (  # noqa: E402
     Event,
@@ -35,7 +36,7 @@ from cutegen.events import (  # noqa: E402
     Profiled,
     Selected,
 )
-from cutegen.execution import resolve_executor  # noqa: E402
+from cutegen.execution.cuda import CudaExecutor  # noqa: E402
 from cutegen.graphs.running import run_graph  # noqa: E402
 from cutegen.graphs.settings import Budget, StabilityPolicy  # noqa: E402
 from cutegen.history import Decision, StepKind  # noqa: E402
@@ -49,10 +50,9 @@ STEPS = 9
 TOLD = (PredicateChanged, PredicateHeld, Profiled, Selected)
 
 
-def build_ahead(spec: KernelSpec) -> dict[str, Any]:
+def build_ahead(spec: KernelSpec, executor: CudaExecutor) -> dict[str, Any]:
     """Fill the build cache with what the playbook may write."""
     began = time.monotonic()
-    executor = resolve_executor("cuda")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         built = list(pool.map(lambda source: executor.build(spec, source), designs_of(spec)))
     return {
@@ -86,16 +86,17 @@ def is_whole(told: Sequence[str]) -> bool:
     return all(word in words for word in ("held", "opened", "closed", "structure", "opened"))
 
 
-def run(name: str, out: Path, seconds: float) -> dict[str, Any]:
+def run(name: str, out: Path, seconds: float, prebuilt: Path | None) -> dict[str, Any]:
     """One run, and what its log says."""
     began = time.monotonic()
     spec = spec_of(name)
-    ahead = build_ahead(spec)
+    executor = CudaExecutor(toolchain=Prebuilt(prebuilt))
+    ahead = build_ahead(spec, executor)
     events: list[Event] = []
     left = max(1.0, seconds - (time.monotonic() - began))
     result = run_graph(
         spec,
-        executor="cuda",
+        executor=executor,
         policy=EARLY,
         budget=Budget(steps=STEPS, wall_s=left),
         runs_dir=out / "runs",
@@ -133,6 +134,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder of edge.json")
     parser.add_argument("--budget-s", type=float, default=90.0, help="seconds for everything")
     parser.add_argument("--spec", nargs="*", default=list(SPECS), help="specs to try, in order")
+    parser.add_argument("--prebuilt", type=Path, help="folder of run_ablation.py --build-only")
     options = parser.parse_args()
     out: Path = options.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
@@ -153,7 +155,7 @@ def main() -> int:
         left = end - time.monotonic()
         if name in found["runs"] or left < LEAST_S:
             continue
-        found["runs"][name] = run(name, out, left)
+        found["runs"][name] = run(name, out, left, options.prebuilt)
         file.write_text(json.dumps(found, indent=1) + "\n")
     sys.stdout.write(table(found) + "\n")
     return 0 if any(case["whole"] for case in found["runs"].values()) else 1

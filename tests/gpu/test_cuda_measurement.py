@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from cutegen.execution.cuda import CudaExecutor
-from cutegen.execution.protocol import EvaluationJob, MeasurementJob
+from cutegen.execution.protocol import EvaluationJob, MeasurementJob, RaceJob
 from cutegen.measurement.timing import Measurement, MeasurementState
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
@@ -88,6 +88,15 @@ def test_known_bytes_run_close_to_copy_bandwidth(executor: CudaExecutor, relu: K
     assert 0.85 < found.speedup < 1.2  # PyTorch's own ReLU is at the limit, too
     assert found.environment["gpu"]
     assert len(found.candidate.samples_us) >= 50
+
+
+def test_variants_are_raced_in_one_session(executor: CudaExecutor, relu: KernelSpec) -> None:
+    sources = (kernel(), kernel(launch=f"{LAUNCH}\n  {LAUNCH}"))
+    found = executor.race(RaceJob(spec=relu, sources=sources))
+    assert not found.reason
+    once, twice = (timing.median_us for timing in found.timings)
+    assert 1.8 < twice / once < 2.2
+    assert executor.race(RaceJob(spec=relu, sources=(kernel(), "no kernel"))).reason
 
 
 def test_a_tiny_kernel_takes_a_few_microseconds(executor: CudaExecutor) -> None:

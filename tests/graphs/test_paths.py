@@ -178,7 +178,7 @@ def test_a_tuning_that_changes_the_structure_is_refused(play: Play, script: Any)
     )
     assert [e.stable for e in played.events if isinstance(e, PredicateChanged)] == [True]
     assert played.steps[3] == ("tuning", "failed")
-    assert "grid: one-tile-per-block → grid-stride" in played.result.steps[3].reason
+    assert "changes the structure (grid-stride grid replaces" in played.result.steps[3].reason
     assert played.result.best.source == script.source
 
 
