@@ -40,7 +40,8 @@ class MatmulDesign(Design):
     tile; the designs before it use square tiles of ``tile``. With ``wgmma`` a block tile is 128
     bytes deep. What the spec and the machine allow stands beside the decisions: ``half`` for
     factors of one 16-bit type, ``hopper`` for wgmma and TMA, ``passes`` for the products of parts
-    that make one product of factors, ``deep`` for fewer tiles than multiprocessors and a long K.
+    that make one product of factors, ``deep`` for fewer tiles than multiprocessors and a long K,
+    ``triangle`` for a result with tiles that hold nothing but zeros.
     """
 
     family: ClassVar[str] = "matmul"
@@ -62,6 +63,7 @@ class MatmulDesign(Design):
     halves: bool = False
     cluster: int = 1
     chain: int = 1
+    triangle: bool = False
     deep: bool = False
     split: bool = False
 
@@ -106,7 +108,9 @@ class MatmulDesign(Design):
     def _hopper_moves(self) -> tuple[Move, ...]:
         split = (SPLIT,) if self.deep and not self.split else ()
         halves = () if self.halves or self.half else (HALVES,)
-        return (*split, *halves, *((MULTICAST,) if self.cluster == 1 else ()))
+        # a triangle of single tiles falls to the multiprocessors more evenly than one of pairs
+        multicast = (MULTICAST,) if self.cluster == 1 and not self.triangle else ()
+        return (*split, *halves, *multicast)
 
     def first_moves(self) -> tuple[Move, ...]:
         """From the plain design to others that may serve as a first kernel where it fails."""

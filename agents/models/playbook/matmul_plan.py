@@ -74,6 +74,7 @@ class MatmulPlan:
             block_k=16 if self.compute is DType.FLOAT32 else 8,
             half=half and self.compute is DType.FLOAT32,
             hopper=self._hopper and (single or half) and self.compute is DType.FLOAT32,
+            triangle=bool(self.product.triangle),
             deep=self._is_deep(),
             passes=3 if single and self.spec.math_mode is MathMode.FP32 else 1,
         )
