@@ -193,7 +193,8 @@ def name_runs(files: Sequence[str]) -> list[MemberTask]:
 
 def at_once() -> int:
     """How many members are at work side by side, unless the caller says otherwise."""
-    return min(MOST_AT_ONCE, len(os.sched_getaffinity(0)))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(MOST_AT_ONCE, cores or 1)
 
 
 def _member(

@@ -31,6 +31,8 @@ SWISH = str(TESTS / "kernelbench" / "custom" / "small_swish.py")
 KERNEL = (TESTS / "graphs" / "kernels" / "swish.cu").read_text()
 PROGRAM = (sys.executable, "-c", "from cutegen.cli import main; main()")
 
+COMMANDS = ("run", "resume", "suite", "evaluate", "spec", "export", "doctor", "report")
+
 needs_gxx = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 needs_no_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 
@@ -489,14 +491,11 @@ def test_the_program_says_which_version_it_is() -> None:
 def test_help_names_every_command() -> None:
     result = call("--help")
     assert result.exit_code == 0
-    for command in ("run", "resume", "suite", "evaluate", "spec", "export", "doctor", "runs"):
+    for command in (*COMMANDS, "runs"):
         assert f" {command} " in result.stdout
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["run", "resume", "suite", "evaluate", "spec", "export", "doctor", "runs list", "runs show"],
-)
+@pytest.mark.parametrize("command", [*COMMANDS, "runs list", "runs show", "runs prune"])
 def test_the_help_of_a_command_has_an_example_and_json(command: str) -> None:
     told = call(*command.split(), "--help").stdout
     assert f"cutegen {command} " in told.split("Example")[1]
