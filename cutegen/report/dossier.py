@@ -75,7 +75,7 @@ class Dossier(Shown):
     settings: dict[str, JsonValue]
     chapters: tuple[Chapter, ...]
     unplaced: tuple[Exchange, ...]  # asked, but the run ended before a step came of it
-    edge: tuple[Moment, ...]
+    edge: tuple[Moment, ...] = ()
     openings: tuple[Opening, ...]
     takeovers: tuple[Takeover, ...]
     findings: tuple[Finding, ...]
