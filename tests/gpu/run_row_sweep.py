@@ -80,10 +80,9 @@ def _useful(plan: RowPlan, design: RowDesign) -> bool:
     return plan.fits(design) and (plan.first.passes_plain > 1 or not design.kept)
 
 
-def swept(spec: KernelSpec, prebuilt: Path | None) -> dict[str, Any]:
+def swept(spec: KernelSpec, sources: Mapping[str, str], prebuilt: Path | None) -> dict[str, Any]:
     """Every variant's samples in microseconds, and its largest difference from PyTorch."""
     toolchain, header = Prebuilt(prebuilt), args_header(spec)
-    sources = variants(spec)
 
     def build(source: str) -> Any:
         return toolchain.build(BuildRequest(source=source, header=header))
@@ -113,7 +112,11 @@ def swept(spec: KernelSpec, prebuilt: Path | None) -> dict[str, Any]:
             continue
         difference = float((output - expected).abs().max())
         del output
-        found[name] = {"difference": difference, "samples_us": []}
+        found[name] = {
+            "difference": difference,
+            "samples_us": [],
+            "kernels_us": kernels(kernel, inputs),
+        }
         calls[name] = lambda kernel=kernel: kernel(*inputs)
     with torch.no_grad():
         for _ in range(ROUNDS):
@@ -128,6 +131,18 @@ def swept(spec: KernelSpec, prebuilt: Path | None) -> dict[str, Any]:
     return found
 
 
+def kernels(call: Any, inputs: list[torch.Tensor]) -> dict[str, float]:
+    """Microseconds of every kernel of one call, warm, as the profiler sees them."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        call(*inputs)
+        torch.cuda.synchronize()
+    return {
+        event.key.partition("(")[0].partition("<")[0][-40:]: round(event.device_time_total, 1)
+        for event in profile.key_averages()
+        if event.device_time_total
+    }
+
+
 def show(task: str, found: Mapping[str, Any], nbytes: int) -> None:
     """One line per variant, the fastest first."""
     timed = {name: each for name, each in found.items() if each.get("samples_us")}
@@ -135,7 +150,7 @@ def show(task: str, found: Mapping[str, Any], nbytes: int) -> None:
         time_us = median(each["samples_us"])
         sys.stdout.write(
             f"{task} {name}: {time_us:.1f} us, {nbytes / time_us / 1e6:.2f} TB/s, "
-            f"off by {each.get('difference', 0):.1e}\n"
+            f"off by {each.get('difference', 0):.1e} {each.get('kernels_us', '')}\n"
         )
     for name in found.keys() - timed.keys():
         sys.stdout.write(f"{task} {name}: {found[name]['error'][:300]}\n")
@@ -166,7 +181,7 @@ def main() -> int:
         if time.monotonic() > end:
             break
         spec = KernelSpec.from_kernelbench(path)
-        record["tasks"][path.stem] = found = swept(spec, options.prebuilt)
+        record["tasks"][path.stem] = found = swept(spec, variants(spec), options.prebuilt)
         (options.out / "row_sweep.json").write_text(json.dumps(record, indent=1) + "\n")
         show(path.stem, found, spec.timed.nbytes)
         torch.cuda.empty_cache()
