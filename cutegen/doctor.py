@@ -14,10 +14,10 @@ from cutegen.execution.cuda import CudaExecutor
 from cutegen.execution.protocol import EnvironmentUnfitError
 from cutegen.execution.sandbox_probe import probe
 from cutegen.frozen import Frozen
-from cutegen.measurement.environment import cache_folder
 from cutegen.measurement.nsight.command import Access, counter_access
 from cutegen.measurement.self_test import SelfTest, SelfTestState, run_self_test
 from cutegen.measurement.telemetry import ReadingState, read_device
+from cutegen.toolchain.cache import default_cache_dir
 from cutegen.toolchain.discovery import (
     ToolNotFoundError,
     find_cuobjdump,
@@ -211,7 +211,7 @@ def _sandbox() -> Finding:
 
 def _cache() -> Finding:
     """Where builds are kept, and whether they can be."""
-    folder = cache_folder()
+    folder = default_cache_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free

@@ -6,10 +6,11 @@ from pydantic import JsonValue
 
 from cutegen.execution.process import WorkerEndedError, WorkerProcess
 from cutegen.measurement.ceilings import Ceilings, cached_ceilings
-from cutegen.measurement.environment import cache_folder, driver_version
+from cutegen.measurement.environment import driver_version
 from cutegen.measurement.sampling import SampleFailedError
 from cutegen.measurement.timing import CallFigures
 from cutegen.spec import KernelSpec
+from cutegen.toolchain.cache import default_cache_dir
 
 Variant = Literal["eager", "compile"]
 
@@ -75,7 +76,9 @@ class Baseline:
             reply = self._ask("ceilings", _LOAD_TIMEOUT_S, driver=driver)
             return Ceilings.model_validate(reply["ceilings"])
 
-        return cached_ceilings(cache_folder() / "ceilings", str(self.facts["gpu"]), driver, measure)
+        return cached_ceilings(
+            default_cache_dir() / "ceilings", str(self.facts["gpu"]), driver, measure
+        )
 
     def load(self, spec: KernelSpec, variant: Variant = "eager", seed: int = 0) -> None:
         """Build the reference on the device; from then on ``sample`` times it.

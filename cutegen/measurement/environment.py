@@ -4,7 +4,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import platformdirs
 from pydantic import JsonValue
 
 import cutegen
@@ -12,11 +11,6 @@ from cutegen.measurement.telemetry import read_device
 from cutegen.measurement.timing import METHOD
 
 _TIMEOUT_S = 10.0
-
-
-def cache_folder() -> Path:
-    """Where CuTeGen keeps what it need not find out twice: ``CUTEGEN_CACHE``, or the user's."""
-    return Path(os.environ.get("CUTEGEN_CACHE") or platformdirs.user_cache_path("cutegen"))
 
 
 def driver_version() -> str:

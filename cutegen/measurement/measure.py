@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from cutegen.measurement.baselines import Baseline
 from cutegen.measurement.ceilings import Ceilings
-from cutegen.measurement.environment import cache_folder, record
+from cutegen.measurement.environment import record
 from cutegen.measurement.roofline import refusal, roofline
 from cutegen.measurement.sampling import (
     LEAST_SAMPLES,
@@ -21,6 +21,7 @@ from cutegen.measurement.sampling import (
 from cutegen.measurement.telemetry import RoundWatch, Telemetry
 from cutegen.measurement.timing import CallFigures, Measurement, MeasurementState, Timing
 from cutegen.spec import KernelSpec
+from cutegen.toolchain.cache import default_cache_dir
 
 CANDIDATE = "candidate"
 INCUMBENT = "incumbent"
@@ -33,7 +34,7 @@ _LATE_MARGIN_US = 50.0  # what an empty synchronisation may differ by between tw
 @contextmanager
 def exclusive(device: int) -> Iterator[None]:
     """Keep every other CuTeGen process off a device while times are taken on it."""
-    folder = cache_folder() / "locks"
+    folder = default_cache_dir() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / f"gpu-{device}.lock"):
         yield

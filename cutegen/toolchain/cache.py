@@ -29,7 +29,7 @@ class _Entry(Frozen):
 
 
 def default_cache_dir() -> Path:
-    """``CUTEGEN_CACHE``, or the user's cache folder."""
+    """Where CuTeGen keeps what it need not find out twice: ``CUTEGEN_CACHE``, or the user's."""
     named = os.environ.get("CUTEGEN_CACHE")
     return Path(named) if named else platformdirs.user_cache_path("cutegen")
 

@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from cutegen.measurement.baselines import Baseline, BaselineError
-from cutegen.measurement.environment import cache_folder, git_commit, record
+from cutegen.measurement.environment import git_commit, record
 from cutegen.measurement.timing import METHOD
+from cutegen.toolchain.cache import default_cache_dir
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU, so the baseline starts")
@@ -25,4 +26,4 @@ def test_the_record_names_method_and_commit() -> None:
 
 def test_the_cache_can_be_moved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CUTEGEN_CACHE", str(tmp_path))
-    assert cache_folder() == tmp_path
+    assert default_cache_dir() == tmp_path
