@@ -52,6 +52,10 @@ Simplify = Annotated[
 Math = Annotated[MathMode, typer.Option("--math", help="The arithmetic that a kernel may use.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seeds inputs and fiber order.")]
 Steps = Annotated[int | None, typer.Option("--steps", help="Most optimization steps.", min=0)]
+Target = Annotated[
+    float | None,
+    typer.Option("--target", help="Share of the roofline at which a run ends; 0: never.", min=0),
+]
 WallTime = Annotated[float | None, typer.Option("--wall-s", help="Most seconds.", min=1)]
 ModelNames = Annotated[
     list[str] | None,
@@ -120,12 +124,16 @@ def temperatures_of(options: Sequence[str]) -> tuple[float | None, dict[str, flo
 
 
 def budget_of(
-    steps: int | None, wall_s: float | None, tokens: int | None, usd: float | None
+    steps: int | None,
+    wall_s: float | None,
+    tokens: int | None,
+    usd: float | None,
+    target: float | None,
 ) -> "Budget":
     """The budget that the options spell out; the rest is the default's."""
     from cutegen.graphs.settings import Budget
 
-    given = {"steps": steps, "wall_s": wall_s, "tokens": tokens, "usd": usd}
+    given = {"steps": steps, "wall_s": wall_s, "tokens": tokens, "usd": usd, "target": target}
     return Budget(**{name: value for name, value in given.items() if value is not None})
 
 

@@ -26,6 +26,7 @@ from cutegen.cli_options import (
     SpecFiles,
     StartMode,
     Steps,
+    Target,
     Temperatures,
     Tokens,
     WallTime,
@@ -70,6 +71,7 @@ def run(
     wall_s: WallTime = None,
     tokens: Tokens = None,
     usd: Dollars = None,
+    target: Target = None,
     allow_simplify: Simplify = False,
     profiling: ProfilingMode = "delayed",
     repair: RepairMode = "patch",
@@ -112,7 +114,7 @@ def run(
             profiling=profiling,
             repair=repair,
             start=start,
-            **budget_of(steps, wall_s, tokens, usd).model_dump(),
+            **budget_of(steps, wall_s, tokens, usd, target).model_dump(),
         )
         files = expand(specs)
         if len(files) > 1:
@@ -134,6 +136,7 @@ def resume(
     wall_s: WallTime = None,
     tokens: Tokens = None,
     usd: Dollars = None,
+    target: Target = None,
     reply: Annotated[
         Path | None,
         typer.Option(
@@ -164,7 +167,7 @@ def resume(
 
         folder = run_folder(run, runs_dir)
         if is_suite(folder):
-            chosen = (model, temperature, steps, wall_s, tokens, usd, reply, record)
+            chosen = (model, temperature, steps, wall_s, tokens, usd, target, reply, record)
             if any(choice is not None for choice in chosen):
                 raise ValueError(
                     f"{folder} is a suite, whose runs keep their models and budgets: resume one "
@@ -172,7 +175,7 @@ def resume(
                 )
             follow_suite(mode, stream_resumed_suite(folder, executor=executor, jobs=jobs))
         # the run's own budget, unless another one is asked for
-        limits = (steps, wall_s, tokens, usd)
+        limits = (steps, wall_s, tokens, usd, target)
         budget = None if all(limit is None for limit in limits) else budget_of(*limits)
         common, models = by_agent(model or ())
         warmth, temperatures = temperatures_of(temperature or ())

@@ -24,6 +24,7 @@ from cutegen.cli_options import (
     SpecFiles,
     StartMode,
     Steps,
+    Target,
     Temperatures,
     Tokens,
     WallTime,
@@ -62,6 +63,7 @@ def suite(
     wall_s: WallTime = None,
     tokens: Tokens = None,
     usd: Dollars = None,
+    target: Target = None,
     allow_simplify: Simplify = False,
     profiling: ProfilingMode = "delayed",
     repair: RepairMode = "patch",
@@ -97,7 +99,7 @@ def suite(
             profiling=profiling,
             repair=repair,
             start=start,
-            **budget_of(steps, wall_s, tokens, usd).model_dump(),
+            **budget_of(steps, wall_s, tokens, usd, target).model_dump(),
         )
         make_suite(mode, specs, context, suite_id, jobs)
 

@@ -112,6 +112,12 @@ class Context:
         default=_BUDGET.syntheses,
         metadata=about("Syntheses", "Most first kernels written.", ge=1, le=100),
     )
+    target: float = field(
+        default=_BUDGET.target,
+        metadata=about(
+            "Target", "Share of the roofline at which a run ends; 0: never.", ge=0, le=10
+        ),
+    )
     model_calls: int = field(
         default=_BUDGET.model_calls,
         metadata=about("Model calls", "Most calls; 0: no limit.", ge=0, le=1_000_000),

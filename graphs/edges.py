@@ -93,6 +93,16 @@ def tuning_is_left(history: Sequence[Step]) -> bool:
     return not said_no and (len(last) < TUNING_PATIENCE or any(map(_was_accepted, last)))
 
 
+def target_is_reached(history: Sequence[Step], target: float) -> bool:
+    """Whether the best kernel reaches the share of the roofline that was asked for; 0 asks none.
+
+    Without a measured time there is no share, and the search goes on.
+    """
+    accepted = [step for step in history if step.decision is Decision.ACCEPTED]
+    fraction = accepted[-1].roofline_fraction if accepted else None
+    return bool(target) and fraction is not None and fraction >= target
+
+
 def _rounds(history: Sequence[Step], kind: StepKind) -> list[list[Step]]:
     """Proposals of one kind, each with the repairs made to it; declined ones are no rounds."""
     rounds: list[list[Step]] = []
@@ -195,8 +205,10 @@ def after_measure(state: State) -> Literal["select", Failure]:
 def after_select(
     state: State,
 ) -> Literal["structural_optimizer", "profile", "profile_tuner", "finish"]:
-    """Structure first; profiling when the edge is open; the end when nothing is left."""
+    """Structure first; profiling when the edge is open; the end when nothing is left to win."""
     if _stopped(state) or not state.get("best") or not state.get("rounds_left"):
+        return "finish"
+    if state.get("reached"):
         return "finish"
     if state.get("stable") and state.get("tuning_left"):
         return "profile_tuner" if state.get("unprofiled") else "profile"

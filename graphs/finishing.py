@@ -20,7 +20,7 @@ def finish(state: State, shop: Workshop) -> State:
     """Write ``best.cu`` and ``result.json``."""
     best = state.get("best")
     measurement = _measured_again(shop, best) if best else None
-    status, reason = _ending(state)
+    status, reason = _ending(state, shop.settings.budget.target)
     usage = shop.folder.ledger.usage()
     result = RunResult(
         status=status,
@@ -54,12 +54,14 @@ def finish(state: State, shop: Workshop) -> State:
     return {"status": status, "reason": reason}
 
 
-def _ending(state: State) -> tuple[RunStatus, str]:
+def _ending(state: State, target: float) -> tuple[RunStatus, str]:
     stop = state.get("stop")
     if stop:
         return RunStatus(stop["status"]), stop["reason"]
     if not state.get("best"):
         return RunStatus.FAILED, "no candidate was verified; the steps say why each one failed"
+    if state.get("reached"):
+        return RunStatus.SUCCEEDED, f"the best reaches {target:.0%} of the roofline, as asked"
     if not state.get("rounds_left"):
         return RunStatus.SUCCEEDED, "every step of the budget was used"
     return RunStatus.SUCCEEDED, f"{state.get('why', '')}, and nothing is left to tune"

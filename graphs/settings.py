@@ -17,8 +17,8 @@ class StabilityPolicy(Frozen):
 class Budget(Frozen):
     """How much a run may try, and what it may cost.
 
-    ``steps``, ``repairs`` and ``syntheses`` are the length of the search: reaching them ends it
-    in the ordinary way. ``model_calls``, ``tokens``, ``usd`` and
+    ``steps``, ``repairs``, ``syntheses`` and ``target`` are the length of the search: reaching
+    them ends it in the ordinary way. ``model_calls``, ``tokens``, ``usd`` and
     ``wall_s`` are limits on its cost, 0 for
     none: reaching one stops the run.
     """
@@ -26,6 +26,7 @@ class Budget(Frozen):
     steps: int = 16  # proposals of the two optimizers
     repairs: int = 3  # per proposed candidate
     syntheses: int = 2  # first kernels written anew
+    target: float = 0.99  # share of the roofline at which nothing more is tried; 0: never
     model_calls: int = 0
     tokens: int = 0
     usd: float = 0.0  # US dollars, by the table of prices

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cutegen.events import PredicateChanged, PredicateHeld
-from cutegen.graphs.edges import ROUTERS, tuning_is_left
+from cutegen.graphs.edges import ROUTERS, target_is_reached, tuning_is_left
 from cutegen.graphs.gate import gate
 from cutegen.graphs.settings import Budget, Settings
 from cutegen.graphs.state import Attempt, Node, State, Stop
@@ -34,6 +34,7 @@ def standing(node: Node, state: State, shop: Workshop) -> State:
         "structure_left": edge.structure_left,
         "unprofiled": shop.settings.method.profiling == "never",
         "tuning_left": tuning_is_left(history),
+        "reached": target_is_reached(history, budget.target),
         "rounds_left": state.get("rounds", 0) < budget.steps,
         "repairs_left": _repairs_left(state.get("candidate"), budget),
         "syntheses_left": state.get("syntheses", 0) < budget.syntheses,

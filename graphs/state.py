@@ -79,6 +79,7 @@ class State(RunInput, total=False):
     structure_left: bool  # whether the structural optimizer has more to try
     unprofiled: bool  # the tuner works without a profile
     tuning_left: bool
+    reached: bool  # the share of the roofline that was asked for
     rounds_left: bool
     profile: str  # artefact: Profile
     profile_of: str  # id of the candidate that it is of

@@ -16,6 +16,7 @@ from cutegen.graphs.edges import (
     ROUTERS,
     TUNING_PATIENCE,
     structure_is_stable,
+    target_is_reached,
     tuning_is_left,
 )
 from cutegen.graphs.kernel_graph import build_graph, graph
@@ -132,6 +133,16 @@ def test_at_the_roof() -> None:
     assert structure_is_stable(history, POLICIES[KernelClass.MATMUL]).stable
 
 
+def test_a_run_ends_at_the_share_of_the_roof_that_was_asked_for() -> None:
+    near = numbered(FIRST, step("structural", "accepted", "tiled", 10.0, 0.96))
+    assert target_is_reached(near, 0.95)
+    assert not target_is_reached(near, 0.97)
+    assert not target_is_reached(near, 0)  # none was asked for
+    assert not target_is_reached(numbered(FIRST), 0.5)  # not measured
+    rejected = step("structural", "rejected", "other", 9.0, 0.99)
+    assert not target_is_reached((*near, rejected), 0.97)
+
+
 def test_a_gain_within_one_structure_restarts_the_window() -> None:
     faster = step("structural", "accepted", "plain", 50.0)
     barely = step("structural", "accepted", "plain", 99.0)
@@ -200,7 +211,7 @@ def every_state() -> list[State]:
     }
     for flag in (
         *("repairs_left", "syntheses_left", "rounds_left", "stable", "structure_left"),
-        *("tuning_left", "unprofiled"),
+        *("tuning_left", "unprofiled", "reached"),
     ):
         axes[flag] = (False, True)
     states: list[Any] = [
@@ -219,6 +230,8 @@ def test_every_router_in_every_state(node: Node) -> None:
         candidate = state["candidate"]
         passed = candidate is not None and candidate["status"] == "PASSED"
         if state["stop"]:
+            assert target == "finish"
+        if node == "select" and state["reached"]:
             assert target == "finish"
         if target == "structural_optimizer":
             assert node == "select"
