@@ -204,8 +204,8 @@ def _follow(mode: Mode, events: "Generator[Event, None, RunResult]") -> None:
     from cutegen.graphs.following import drain
     from cutegen.report.terminal import RunProgress, show_result
 
-    with mode.interruptions_told():
-        result = drain(events, RunProgress(mode.progress).show)
+    with mode.interruptions_told(), RunProgress(mode.progress) as progress:
+        result = drain(events, progress.show)
     if mode.as_json:
         mode.print_json(result.model_dump_json())
     else:

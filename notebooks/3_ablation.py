@@ -32,6 +32,7 @@
 
 # %%
 import json
+import sys
 from pathlib import Path
 
 import torch
@@ -39,10 +40,12 @@ from IPython.display import HTML, Markdown, display
 
 import cutegen
 from cutegen import Budget, KernelSpec, run_graph
-from cutegen.history import Decision, StepKind
+from cutegen.history import Decision, Step, StepKind
 from cutegen.report.dossier import read_run
 from cutegen.report.fingerprint_diff import compare
-from cutegen.report.markup import section, table
+from cutegen.report.markup import paragraph, section, table
+from cutegen.report.notebook import style
+from cutegen.report.trajectory import trajectory_svg
 
 
 def swish(x):
@@ -108,11 +111,46 @@ compare(runs["immediate"].best_chapter.step.fingerprint, runs["delayed"].best_ch
 # %% [markdown]
 # ## What a GPU said
 #
-# `tests/gpu/run_ablation.py` runs the switches over many specs on a GPU and writes one file of raw
-# figures. This reads it.
+# `tests/gpu/run_ablation.py --out DIR` runs the three ways of profiling over eight specs on a GPU and
+# writes `ablation.json`: each run's steps, samples and events. This reads yours, if it lies beside the
+# notebook, else the one that is committed.
 
 # %%
-FILE = Path(cutegen.__file__).resolve().parents[1] / "tests" / "gpu" / "results" / "ablation.json"
-recorded = json.loads(FILE.read_text()) if FILE.exists() else None
+GPU = Path(cutegen.__file__).resolve().parents[1] / "tests" / "gpu"  # of the clone
+found = [file for file in (Path("ablation.json"), GPU / "results" / "ablation.json") if file.exists()]
+recorded = json.loads(found[0].read_text()) if found else None
 if recorded is None:
     display(Markdown("**There are no GPU figures yet**, and so no answer: the claim is untested."))
+else:
+    sys.path.insert(0, str(GPU))
+    from ablation_figures import ablation_table
+
+    display(Markdown(f"{recorded['device'].get('gpu', 'GPU')}, driver {recorded['driver']}"))
+    display(Markdown(ablation_table(recorded)))
+
+# %% [markdown]
+# A mean hides the course. The spec on which the ways differ most:
+
+# %%
+if recorded is not None:
+    times = {}
+    for one in recorded["runs"]:
+        if one["time_us"]:
+            times.setdefault(one["spec"], {})[one["mode"]] = one
+    spread = {
+        name: max(run["time_us"] for run in modes.values()) / min(run["time_us"] for run in modes.values())
+        for name, modes in times.items()
+    }
+    widest = max(spread, key=spread.get)
+    print(f"{widest}: the slowest way takes {spread[widest]:.2f}x the time of the fastest")
+    for mode, one in times[widest].items():
+        steps = [Step.model_validate(step) for step in one["steps"]]
+        drawing = trajectory_svg(steps, href="")
+        why = "; ".join(f"{'open' if is_open else 'closed'}: {why}" for is_open, why in one["edge"])
+        display(HTML(section(style(), paragraph(f"{mode}, {one['time_us']:.1f} µs. {why}"), drawing)))
+
+# %% [markdown]
+# How to read such figures: the playbook is one model, and a deterministic one. It follows its own order
+# of moves whatever a profile says, so it can show what each way **costs** in proposals and builds, and
+# whether an early profile leads a search astray that has that order. Whether a *language model* is led
+# astray takes the same script with a language model.

@@ -42,12 +42,12 @@ def bundle(noun: object) -> dict[str, str]:
     Raises:
         NotImplementedError: It is none that has a look of its own.
     """
-    page = markup.section(_style(), html_of(noun))
+    page = markup.section(style(), html_of(noun))
     return {"text/html": str(page), "text/plain": text_of(noun)}
 
 
 @lru_cache(maxsize=1)
-def _style() -> Markup:
+def style() -> Markup:
     """What plots and diffs need: every display carries it, for each may be shown alone."""
     rules = (files("cutegen.report") / "templates" / "notebook.css").read_text(encoding="utf-8")
     return Markup("<style>{}</style>").format(Markup(rules))  # noqa: S704 - our own file

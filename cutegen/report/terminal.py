@@ -1,9 +1,11 @@
 """A run in the terminal: who intends what, what came of it, and the best so far."""
 
 from functools import singledispatch
+from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +17,7 @@ from cutegen.events import (
     Diagnosed,
     Event,
     Measured,
+    NodeStarted,
     NothingProposed,
     PredicateChanged,
     PredicateHeld,
@@ -42,14 +45,39 @@ _HEALTH_STYLES = {Health.OK: "green", Health.DEGRADED: "yellow", Health.MISSING:
 
 
 class RunProgress:
-    """Writes one line per event that a person wants to follow."""
+    """Writes one line per event that a person wants to follow.
+
+    Used in a ``with`` statement on a terminal, it also shows at the bottom what is being done
+    right now and for how long: the first build of all compiles CuTe's headers, and says nothing.
+    """
 
     def __init__(self, console: Console) -> None:
         """Write to ``console``."""
         self._console = console
+        self._now = Progress(
+            SpinnerColumn(),
+            TextColumn("[dim]{task.description}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        """Begin to show what is being done."""
+        self._now.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Leave the terminal as it was."""
+        self._now.stop()
 
     def show(self, event: Event) -> None:
         """Write what an event has to say, if anything."""
+        if isinstance(event, NodeStarted):
+            for done in self._now.task_ids:
+                self._now.remove_task(done)
+            self._now.add_task(escape(" ".join(filter(None, (event.node, event.candidate)))))
         line = _line(event)
         if line:
             self._console.print(line, highlight=False, soft_wrap=True)

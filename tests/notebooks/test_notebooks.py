@@ -1,12 +1,15 @@
 """Every notebook runs on the emulator, shows what it says, and agrees with its pair."""
 
 import json
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import nbformat
 import pytest
 from executed import FOLDER, NAMES
+
+from cutegen.history import Decision, Step, StepKind
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -54,9 +57,41 @@ def test_by_hand(execute: Any) -> None:
     assert any("WAITING" in page and "resume_run" in page for page in by_hand.outputs("text/html"))
 
 
-def test_the_ablation(execute: Any) -> None:
+def test_the_ablation(execute: Any, tmp_path: Path) -> None:
+    steps = [
+        Step(
+            index=i,
+            kind=StepKind.STRUCTURAL,
+            agent="structural_optimizer",
+            intent="wider",
+            decision=Decision.ACCEPTED,
+            time_us=time_us,
+        ).model_dump(mode="json", exclude={"fingerprint"})
+        for i, time_us in enumerate((20.0, 10.0))
+    ]
+    runs = [
+        {
+            "spec": "swish",
+            "mode": mode,
+            "time_us": time_us,
+            "speedup": 2.0,
+            "proposals": 2,
+            "proposals_to_best": 1,
+            "builds": 2,
+            "wall_s": 5.0,
+            "steps": steps,
+            "edge": [[True, "out of ideas"]],
+        }
+        for mode, time_us in (("delayed", 10.0), ("immediate", 12.5), ("never", 10.0))
+    ]
+    figures = {"device": {"gpu": "A GPU"}, "driver": "1", "commit": "abc", "steps": 2, "runs": runs}
+    (tmp_path / "ablation.json").write_text(json.dumps(figures))
+
     ablation = execute("3_ablation")
+
     assert ablation.complaints == ""
     delayed, immediate = (text for text in ablation.outputs("text/plain") if "SUCCEEDED" in text)
     assert delayed.count("structural optimizer") > immediate.count("structural optimizer")
     assert "profile tuner" in immediate
+    assert "1.25x the time of the fastest" in ablation.printed
+    assert any("| swish | 10.0 µs | 12.5 µs |" in text for text in ablation.outputs("text/markdown"))

@@ -314,3 +314,22 @@ def test_findings_come_with_advice() -> None:
         ["install", "[cuda]"],
         ["executors", "that", "can", "judge", "a", "kernel", "here:", "emulated"],
     ]
+
+
+def test_a_terminal_shows_what_is_being_done_and_is_left_as_it_was() -> None:
+    page = StringIO()
+    console = Console(file=page, width=100, force_terminal=True)
+    with RunProgress(console) as progress:
+        progress.show(NodeStarted(node="compile", candidate="7e14c016"))
+        progress.show(Built(candidate="c", toolchain="nvcc", status=Status.PASSED, cached=True))
+    told = page.getvalue()
+    assert "compile 7e14c016" in told
+    assert "built by" in told
+    assert told.count("\x1b[?25l") == told.count("\x1b[?25h") == 1  # the cursor is back
+
+
+def test_a_pipe_hears_nothing_of_what_is_being_done() -> None:
+    page = StringIO()
+    with RunProgress(Console(file=page, width=100)) as progress:
+        progress.show(NodeStarted(node="compile"))
+    assert page.getvalue() == ""
