@@ -98,7 +98,7 @@ def run(name: str, out: Path, seconds: float, prebuilt: Path | None) -> dict[str
         spec,
         executor=executor,
         policy=EARLY,
-        budget=Budget(steps=STEPS, wall_s=left),
+        budget=Budget(steps=STEPS, wall_s=left, target=0.0),
         runs_dir=out / "runs",
         run_id=f"edge-{name}",
         on_event=events.append,
