@@ -16,6 +16,7 @@ _WORDS = {
     "scalar": "scalar accesses",
     "shuffle": "shuffles",
     "atomic": "atomics",
+    "online": "rescaled running sums",
     "producer-consumer": "warp specialisation",
     "setmaxnreg": "setmaxnreg",
 }

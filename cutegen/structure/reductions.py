@@ -1,4 +1,4 @@
-"""How threads combine what they have: by shuffles, shared memory, clusters, or atomics."""
+"""How threads combine what they have: by shuffles, shared memory, clusters, online, by atomics."""
 
 import re
 from collections.abc import Callable
@@ -17,6 +17,7 @@ _CLUSTER = re.compile(
     r"(__cluster_)?map_shared_rank|__cluster_map_shared_rank|store_shared_remote\w*|set_block_rank"
 )
 _CLUSTER_PTX = re.compile(r"\bmapa\b|\b(ld|st)\.shared::cluster|st\.async")
+_EXPONENTIAL = re.compile(r"(::)?(std::|cute::|cutlass::)?_*(exp2?|fast_exp|ex2)f?\w*")
 _ATOMIC = re.compile(
     r"atomic(Add|Max|Min|CAS|Exch|Or|And)(_\w+)?|atomic_ref|red_async|SM90_TMA_REDUCE\w*"
 )
@@ -32,6 +33,8 @@ def reduction(view: View, *, multiplies: bool) -> str:
         kinds.append("smem")
     if over_cluster(view):
         kinds.append("cluster")
+    if any(_rescales(view, function) for function in view.functions):
+        kinds.append("online")
     if view.any(_ATOMIC) or _ATOMIC_PTX.search(view.source.assembly):
         kinds.append("atomic")
     return "+".join(kinds) or "none"
@@ -93,6 +96,37 @@ def _accumulates(assignment: Node, elements: Callable[[Node], list[Node]]) -> bo
         inner.type in ("call_expression", "binary_expression", "conditional_expression")
         and text(left) in {text(child) for child in walk(inner)}
         for inner in walk(right)
+    )
+
+
+def _rescales(view: View, function: Node) -> bool:
+    """Whether a running sum is rescaled when its maximum rises: ``s * exp(old - new) + …``."""
+    for node in walk(function):
+        if node.type != "binary_expression" or text(node.child_by_field_name("operator")) != "+":
+            continue
+        for side in ("left", "right"):
+            product = node.child_by_field_name(side)
+            if product is None or text(product.child_by_field_name("operator")) != "*":
+                continue
+            factors = (product.child_by_field_name(each) for each in ("left", "right"))
+            if any(factor is not None and _is_shrinking(view, factor) for factor in factors):
+                return True
+    return False
+
+
+def _is_shrinking(view: View, factor: Node) -> bool:
+    """``exp(a - b)``, also by a function of the source's own."""
+    if factor.type != "call_expression":
+        return False
+    arguments = arguments_of(factor)
+    if not arguments or text(arguments[0].child_by_field_name("operator")) != "-":
+        return False
+    called = view.by_name.get(callee(factor))
+    if called is None:
+        return _EXPONENTIAL.fullmatch(callee(factor)) is not None
+    return any(
+        node.type == "call_expression" and _EXPONENTIAL.fullmatch(callee(node))
+        for node in walk(called)
     )
 
 

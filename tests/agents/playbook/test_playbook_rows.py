@@ -1,6 +1,7 @@
 """Functions of rows: every reduction, every design, at edges and in all types, on the emulator."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from cutegen.agents.models.playbook.library import playbook_for
 from cutegen.agents.models.playbook.rows import RowDesign, RowPlan
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.spec import KernelSpec
+from cutegen.structure import fingerprint
 from cutegen.verification.verdict import Verdict
 
 Judge = Callable[[KernelSpec, str], Verdict]
@@ -97,6 +99,8 @@ def test_the_ladder_ends_with_a_row_that_is_read_once() -> None:
         )
         tags = [playbook.render(d) for playbook in [playbook_for(spec)] for d in playbook.climb()]
         assert len(set(tags)) == len(tags)
+        prints = [fingerprint(tag) for tag in tags]
+        assert not any(a.same_structure(b) for a, b in pairwise(prints))
         last = RowDesign.of(tags[-1])
         assert last is not None
         assert last.kept
