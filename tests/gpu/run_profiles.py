@@ -46,7 +46,6 @@ LEAST_S = 15.0
 IMPORT_S = 60.0
 MOST_REPORT_BYTES = 4 << 20
 PAGES = {
-    "details": ("--page", "details", "--csv", "--print-details", "all"),
     "source": ("--page", "source", "--csv", "--print-source", "cuda,sass"),
     "raw": ("--page", "raw", "--csv", "--print-units", "base"),
 }
@@ -200,8 +199,8 @@ def main() -> int:
     for name, record in found["kernels"].items():
         told, without = record["ncu"], record["static"]
         sys.stdout.write(
-            f"{name:16} {'yes' if record['as_expected'] else 'NO ':4} ncu: {told['bottleneck']}"
-            f" ({told['source']}), static: {without['bottleneck']}; {record['seconds']}\n"
+            f"{name:16} {'yes' if record['as_expected'] else 'NO ':4} ncu: {told['bottleneck']} "
+            f"({told['source']}), static: {without['bottleneck']}; {record['seconds']}\n"
             f"    {told['evidence']}\n    {without['evidence']}\n"
         )
     done = all(found["kernels"].get(name, {}).get("as_expected") for name in options.only)

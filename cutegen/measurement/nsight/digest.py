@@ -36,6 +36,11 @@ _FACTS = (
 )
 """Name, metric, and what takes its unit to that of the name."""
 
+_COUNTED_TOO = frozenset(
+    ("kernel", "registers", "stack_bytes", "static_smem_bytes", "occupancy", "blocks_per_sm")
+)
+"""Static facts that the counters know better."""
+
 
 def digest(
     spec: KernelSpec,
@@ -49,7 +54,7 @@ def digest(
         spec: What the kernels implement.
         kernels: At least one.
         measurement: The time of the call, which counters do not give: they slow it down.
-        static: What is known without counters; its facts are kept.
+        static: What is known without counters; the facts that were not counted are kept.
     """
     longest = max(kernels, key=lambda kernel: kernel.value(m.DURATION) or 0.0)
     spilled = sum(
@@ -67,7 +72,10 @@ def digest(
         readings=named.readings,
         structural=structural_readings(spec, named.bottleneck, kernels, measurement),
         unknown=f"not counted on this device: {', '.join(missing)}" if missing else "",
-        facts={**static.facts, **_facts(kernels, longest)},
+        facts={
+            **{name: fact for name, fact in static.facts.items() if name not in _COUNTED_TOO},
+            **_facts(kernels, longest),
+        },
     )
 
 
