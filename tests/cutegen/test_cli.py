@@ -130,6 +130,19 @@ def test_run_answers_with_one_object(finished: "subprocess.CompletedProcess[str]
     assert "emulator" in best["speedup_reason"]
 
 
+@needs_gxx
+def test_the_switches_of_an_ablation_are_recorded(tmp_path: Path) -> None:
+    switches = ("--profiling", "never", "--repair", "rewrite", "--start", "last")
+    where = ("--executor", "emulated", "--runs-dir", tmp_path)
+    result = call("run", SWISH, "--steps", "0", *where, *switches, "--json")
+    assert result.exit_code == 0
+    method = {"profiling": "never", "repair": "rewrite", "start": "last"}
+    assert the_object(result.stdout)["method"] == method
+    mistyped = call("run", SWISH, *where, "--profiling", "sometimes")
+    assert mistyped.exit_code == 2
+    assert "immediate" in mistyped.stderr
+
+
 def test_run_tells_its_progress_on_standard_error(
     finished: "subprocess.CompletedProcess[str]",
 ) -> None:
