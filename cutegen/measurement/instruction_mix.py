@@ -13,11 +13,13 @@ _ACCESSES = {
     "shared loads": "LDS",
     "shared stores": "STS",
 }
+_COPIES = ("LDGSTS", "UTMALDG", "UTMASTG", "UBLKCP")
+_WIDEST = 128
 _COUNTED = {
     "tensor-core products": TENSOR,
     "fused multiply-adds": ("FFMA", "HFMA2", "DFMA", "FFMA2"),
     "special functions": ("MUFU",),
-    "asynchronous copies": ("LDGSTS", "UTMALDG", "UTMASTG", "UBLKCP"),
+    "asynchronous copies": _COPIES,
     "matrix loads": ("LDSM", "STSM"),
     "spilled registers": ("LDL", "STL"),
     "shuffles": ("SHFL",),
@@ -51,5 +53,10 @@ def instruction_mix(code: KernelCode) -> dict[str, JsonValue]:
 
 
 def widest_load(code: KernelCode) -> int:
-    """Bits per thread of the widest load from global memory, 0 without one."""
+    """Bits per thread of the widest load from global memory, 0 without one.
+
+    Copies that bypass registers (cp.async, TMA) count as the widest there are.
+    """
+    if code.count(*_COPIES):
+        return _WIDEST
     return max(code.widths("LDG"), default=0)

@@ -96,7 +96,7 @@ class StaticProfiler:
             bottleneck=bottleneck,
             evidence=evidence,
             readings=readings,
-            structural=_structural(known),
+            structural=_structural(spec, known),
             unknown="; ".join(filter(None, (_BLIND, why_not))),
             facts=facts,
         )
@@ -256,13 +256,22 @@ def _shares(known: _Known) -> tuple[Reading, ...]:
     return tuple(readings)
 
 
-def _structural(known: _Known) -> tuple[Reading, ...]:
+def _rows_are_vectors(spec: KernelSpec) -> bool:
+    """Whether the rows of every tensor begin at a multiple of 16 bytes."""
+    return all(
+        tensor.shape[-1] * tensor.dtype.torch.itemsize % (_VECTOR_BITS // 8) == 0
+        for tensor in spec.timed.tensors
+        if tensor.shape
+    )
+
+
+def _structural(spec: KernelSpec, known: _Known) -> tuple[Reading, ...]:
     """What no change of numbers cures, as far as the code shows it."""
     roofline, code = known.roofline, known.code
     if roofline is None or code is None or roofline.fraction >= AT_THE_LIMIT:
         return ()
     width = widest_load(code)
-    if roofline.bound == "memory" and 0 < width < _VECTOR_BITS:
+    if roofline.bound == "memory" and 0 < width < _VECTOR_BITS and _rows_are_vectors(spec):
         return (
             Reading(
                 metric="widest global load",

@@ -7,7 +7,7 @@ from cutegen.measurement.nsight.readings import Counts, pipes, stalls
 from cutegen.measurement.nsight.report import KernelCounters
 from cutegen.measurement.nsight.rules import name_bottleneck
 from cutegen.measurement.nsight.structural import structural_readings
-from cutegen.measurement.profile import Profile
+from cutegen.measurement.profile import Bottleneck, Profile
 from cutegen.measurement.timing import Measurement
 from cutegen.spec import KernelSpec
 
@@ -70,7 +70,8 @@ def digest(
         bottleneck=named.bottleneck,
         evidence=named.evidence,
         readings=named.readings,
-        structural=structural_readings(spec, named.bottleneck, kernels, measurement),
+        structural=structural_readings(spec, named.bottleneck, kernels, measurement)
+        + (static.structural if named.bottleneck is Bottleneck.LATENCY else ()),
         unknown=f"not counted on this device: {', '.join(missing)}" if missing else "",
         facts={
             **{name: fact for name, fact in static.facts.items() if name not in _COUNTED_TOO},

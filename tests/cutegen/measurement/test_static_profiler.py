@@ -1,14 +1,17 @@
 from pathlib import Path
 
 import pytest
+import torch
 
+from cutegen.kernel import args_header
 from cutegen.measurement.occupancy import occupancy
 from cutegen.measurement.profile import Bottleneck, Profile
 from cutegen.measurement.static import StaticProfiler
 from cutegen.measurement.timing import Measurement, MeasurementState, Roofline, Timing
 from cutegen.spec import KernelSpec
 from cutegen.status import Status
-from cutegen.toolchain.protocol import BuildResult, KernelResources
+from cutegen.toolchain.nvcc import NvccToolchain
+from cutegen.toolchain.protocol import BuildRequest, BuildResult, KernelResources
 
 TESTS = Path(__file__).parents[2]
 SWISH = (TESTS / "cutegen/structures/swish_vectorized.cu").read_text()
@@ -117,3 +120,44 @@ def test_facts_hold_rates_in_plain_units(spec: KernelSpec) -> None:
     assert facts["occupancy"] == 1.0
     assert facts["registers"] == 32
     assert facts["gigabytes_per_s"] == pytest.approx(12884901888 / 6e-3 / 1e9, abs=0.1)
+
+
+@pytest.fixture(scope="module")
+def scalar(tmp_path_factory: pytest.TempPathFactory) -> tuple[KernelSpec, str, BuildResult]:
+    """Swish by scalar accesses, built for the H200."""
+    spec = KernelSpec.from_callable(torch.nn.functional.silu, [torch.randn(64, 64)])
+    source = """
+    #include "cutegen_args.h"
+    __global__ void swish(float const* x, float* out, int64_t size) {
+      int64_t const i = int64_t(blockIdx.x) * 256 + threadIdx.x;
+      if (i < size) out[i] = x[i] / (1.f + __expf(-x[i]));
+    }
+    extern "C" cudaError_t cutegen_launch(CutegenArgs const* a) {
+      int64_t const size = a->input_shape[0] * a->input_shape[1];
+      swish<<<unsigned((size + 255) / 256), 256, 0, a->stream>>>(a->input, a->out, size);
+      return cudaGetLastError();
+    }
+    """
+    toolchain = NvccToolchain(cache_dir=tmp_path_factory.mktemp("cache"))
+    return spec, source, toolchain.build(BuildRequest(source=source, header=args_header(spec)))
+
+
+def test_the_machine_code_is_shown_and_narrow_loads_are_the_structures_fault(
+    scalar: tuple[KernelSpec, str, BuildResult],
+) -> None:
+    spec, source, result = scalar
+    profile = StaticProfiler("sm_90a").profile(spec, source, result, measured(0.6))
+    assert profile.bottleneck is Bottleneck.UNKNOWN  # waiting warps or DRAM: both look like this
+    assert profile.facts["global loads"] == "1 of 32 bits"
+    assert "special functions" in profile.facts
+    assert [reading.metric for reading in profile.structural] == ["widest global load"]
+    near = StaticProfiler("sm_90a").profile(spec, source, result, measured(0.97))
+    assert near.structural == ()
+
+
+def test_a_product_without_tensor_cores_is_the_structures_fault(
+    scalar: tuple[KernelSpec, str, BuildResult],
+) -> None:
+    spec, source, result = scalar
+    profile = StaticProfiler("sm_90a").profile(spec, source, result, measured(0.2, "compute"))
+    assert [reading.metric for reading in profile.structural] == ["tensor-core products"]
