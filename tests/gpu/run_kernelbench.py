@@ -8,7 +8,7 @@ One JSON per task appears in the output folder as soon as the task is done, with
 kernel, eager and compiled PyTorch, device, versions, commit, verdict and steps. Started again with
 the same folder, it does what is missing; a graph that was cut off is taken up where it stood.
 
-``--check`` judges and times the full design of each ladder directly, without the graph.
+``--check`` judges and times the fastest design of each ladder directly, without the graph.
 ``--build-only`` builds these designs with nvcc into a folder, on a machine without a GPU, and
 ``--prebuilt`` takes them from there; ``--ladder`` builds every design on the way too.
 ``kernelbench_figures.py`` makes README's table and the plot of the files.
@@ -46,7 +46,7 @@ def read(out: Path, number: int) -> dict[str, Any]:
 
 
 class Part:
-    """One task in a process group of its own, which reads its reference while another measures."""
+    """One task in a process group of its own, which is read and built while another measures."""
 
     def __init__(self, path: Path, out: Path, mode: str, prebuilt: str) -> None:
         """Start the process; it does not touch the device before ``run``."""
@@ -116,7 +116,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder of the JSON files")
     parser.add_argument("--budget-s", type=float, default=570.0, help="seconds for everything")
     parser.add_argument("--task-s", type=float, default=0.0, help="seconds per task at most")
-    parser.add_argument("--check", action="store_true", help="the full designs, without the graph")
+    parser.add_argument("--check", action="store_true", help="the ladders, without the graph")
     parser.add_argument("--build-only", type=Path, help="build into this folder; needs no GPU")
     parser.add_argument("--ladder", action="store_true", help="build every design on the way")
     parser.add_argument("--prebuilt", type=Path, help="folder that --build-only filled")
