@@ -34,13 +34,11 @@ def headline_of(dossier: Dossier) -> Headline:
     """What the run came to."""
     result = dossier.result
     best = result.best if result else None
+    if result is None:
+        return _unfinished(dossier)
     if best is None:
         return Headline(
-            number="No kernel yet" if result is None else "No kernel",
-            short="no kernel",
-            meaning="no candidate has been verified" if result is None else "nothing was verified",
-            action=f"cutegen resume {shlex.quote(dossier.run_id)}" if result is None else "",
-            tone="open" if result is None else "bad",
+            number="No kernel", short="no kernel", meaning="nothing was verified", tone="bad"
         )
     if best.speedup is None:
         return _unmeasured(dossier, best)
@@ -86,6 +84,29 @@ def spread(timing: Timing) -> str:
 def why_unmeasured(reason: str) -> str:
     """A reason without the advice to go to a GPU, which the report gives once, at its top."""
     return reason.partition(_ADVICE)[0]
+
+
+def _unfinished(dossier: Dossier) -> Headline:
+    """What the steps so far came to; a time among them is no result yet."""
+    accepted = [step for step in dossier.steps if step.decision is Decision.ACCEPTED]
+    resume = f"cutegen resume {shlex.quote(dossier.run_id)}"
+    if not accepted:
+        return Headline(
+            number="No kernel yet",
+            short="unfinished",
+            meaning="no candidate has been verified so far",
+            action=resume,
+            tone="open",
+        )
+    last = accepted[-1]
+    known = "" if last.speedup is None else f", {times(last.speedup)} as fast as PyTorch eager"
+    return Headline(
+        number="Unfinished",
+        short="unfinished",
+        meaning=f"the best so far is the verified kernel of step {last.index}{known}",
+        action=resume,
+        tone="open",
+    )
 
 
 def _unmeasured(dossier: Dossier, best: BestKernel) -> Headline:

@@ -95,7 +95,7 @@ def test_a_run_that_went_on_elsewhere_shows_its_prompts_and_both_commands(suite:
 def test_an_unfinished_run_has_a_report_too(suite: Path) -> None:
     page = told(suite / "begun" / "report.html")
     assert "UNFINISHED this run has not come to its end" in page
-    assert "No kernel yet" in page
+    assert "Unfinished the best so far is the verified kernel of step 1" in page
     assert "cutegen resume begun" in page
     assert "No step has a time: nothing was measured" in page
 
@@ -167,6 +167,7 @@ def test_nothing_that_others_wrote_becomes_markup(tmp_path: Path) -> None:
     assert "alert(1)&lt;/script&gt;" in text
     assert "{{ 7*7 }}" in text
     assert "Asked, and no step came of it" in text
+    assert "No kernel yet no candidate has been verified so far" in told(text)
 
 
 def test_the_folder_of_a_run_may_lack_what_the_report_would_like(tmp_path: Path) -> None:
