@@ -7,71 +7,31 @@ each reading that needs it.
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from cutegen.agents.models.playbook.chain import Chain, base_name
 from cutegen.agents.models.playbook.operands import Operand, Operands
 from cutegen.agents.models.playbook.reductions import REDUCTIONS, is_matrix_vector, lowered
+from cutegen.agents.models.playbook.row_values import (
+    Accumulator,
+    Column,
+    Output,
+    Reading,
+    RowOperand,
+    Statement,
+    is_spread,
+    parts,
+    references,
+    row_shape,
+    same_rows,
+)
 from cutegen.agents.models.playbook.unsupported import UnsupportedError
 from cutegen.spec import DType, KernelSpec, TensorArg, TracedOp
 
 _RESHAPES = frozenset(
     {"view", "reshape", "unsafe_view", "unsqueeze", "squeeze", "expand", "expand_as"}
 )
-
-
-class Column(NamedTuple):
-    """An operand that has a value per element of the row, or one per column for all rows."""
-
-    name: str
-    tensor: TensorArg
-    dense: bool
-
-
-class RowOperand(NamedTuple):
-    """An operand with one value per row (or one for all)."""
-
-    name: str
-    tensor: TensorArg
-    single: bool
-
-
-class Accumulator(NamedTuple):
-    """One accumulator of a reading, and the value it is fed with."""
-
-    name: str
-    type: str
-    value: str
-
-
-class Statement(NamedTuple):
-    """One value: ``T const name = expression``, of an element or of the row."""
-
-    name: str
-    type: str
-    expression: str
-    needs: frozenset[str]
-    after: int
-    spread: bool
-
-
-class Reading(NamedTuple):
-    """One pass over the row that reduces it."""
-
-    accumulators: tuple[Accumulator, ...]
-    statements: tuple[Statement, ...]
-    columns: tuple[Column, ...]
-    conclusions: tuple[Statement, ...]
-
-
-class Output(NamedTuple):
-    """An output, and the value it gets: one per element, or one per row."""
-
-    tensor: TensorArg
-    value: str
-    spread: bool
 
 
 class RowProgram:
@@ -137,7 +97,7 @@ class RowProgram:
         return tuple(
             RowOperand(cpp, leaf.tensor, leaf.tensor.numel == 1)
             for cpp, leaf in found
-            if not _is_spread(leaf)
+            if not is_spread(leaf)
         )
 
     @property
@@ -227,7 +187,7 @@ class RowProgram:
 
     def _matrix_vector(self, op: TracedOp) -> str:
         """The sum along a row of a matrix, times the column that the other factor is."""
-        matrix, vector = _references(op.args)
+        matrix, vector = references(op.args)
         along = f"{vector}_along"
         self._operands.view(along, vector, self.shape[-1:])
         self._leaves[f"x_{along}"] = along
@@ -243,15 +203,15 @@ class RowProgram:
         return len(op.args) > 1 and isinstance(op.args[1], dict) and base_name(op) in ("max", "min")
 
     def _check_reduced(self, op: TracedOp) -> None:
-        for reference in _references(op.args[:1]):
+        for reference in references(op.args[:1]):
             if self._shapes.get(reference) != self.shape:
                 raise UnsupportedError(op.op, f"it reduces {reference}, which is no whole row")
 
     def _reshape(self, op: TracedOp) -> None:
         source = self.operand(op.args[0], op)
         _, spread = self._place(source)
-        shape = self._shapes[_references(op.args[:1])[0]]
-        keeps = op.shape == shape if spread else op.shape == self.shape or _same_rows(op, shape)
+        shape = self._shapes[references(op.args[:1])[0]]
+        keeps = op.shape == shape if spread else op.shape == self.shape or same_rows(op, shape)
         if not keeps:
             raise UnsupportedError(op.op, "a view in the middle of the function has no design")
         self._chain.names[op.name] = source
@@ -260,7 +220,7 @@ class RowProgram:
         """Refuse a value of the row that would be broadcast along other dimensions."""
         whole = op.shape == self.shape
         kept = (*self.shape[:-1], 1)
-        for reference in _references([*op.args, *op.kwargs.values()]):
+        for reference in references([*op.args, *op.kwargs.values()]):
             shape = self._shapes.get(reference, ())
             leaf = reference in self._operands.names()
             fits = shape in (self.shape, kept) if whole else shape == op.shape
@@ -274,7 +234,7 @@ class RowProgram:
     def _note(self, name: str, needs: Iterable[str]) -> None:
         needed = frozenset(needs)
         places = [self._place(need) for need in needed]
-        kind, expression = _parts(self._chain.statements[-1])
+        kind, expression = parts(self._chain.statements[-1])
         self._statements[name] = Statement(
             name,
             kind,
@@ -289,7 +249,7 @@ class RowProgram:
         if name in self._statements:
             return self._statements[name].after, self._statements[name].spread
         if name in self._leaves:
-            return 0, _is_spread(self._leaf(self._leaves[name]))
+            return 0, is_spread(self._leaf(self._leaves[name]))
         return 0, False  # a scalar, or a number
 
     def _leaf(self, name: str) -> Operand:
@@ -321,9 +281,7 @@ class RowProgram:
         """The operands that a pass reads element by element."""
         used = set(values) | {need for each in self._needed(values) for need in each.needs}
         found = ((cpp, self._leaf(name)) for cpp, name in self._leaves.items() if cpp in used)
-        return tuple(
-            Column(cpp, leaf.tensor, leaf.dense) for cpp, leaf in found if _is_spread(leaf)
-        )
+        return tuple(Column(cpp, leaf.tensor, leaf.dense) for cpp, leaf in found if is_spread(leaf))
 
     def _reading(self, number: int) -> Reading:
         fed = self._fed.get(number, [])
@@ -342,40 +300,3 @@ class RowProgram:
         if not tensor.dtype.is_floating:
             raise UnsupportedError("forward", f"no row program writes {tensor.dtype.value}")
         return Output(tensor, self._chain.names[name], spread)
-
-
-def row_shape(spec: KernelSpec) -> tuple[int, ...]:
-    """The shape of what the first reduction reduces.
-
-    Raises:
-        UnsupportedError: Its rows have one element, or none.
-    """
-    leaves = {tensor.name: tensor.shape for tensor in spec.timed.tensors}
-    op = next(
-        op for op in spec.trace if base_name(op) in REDUCTIONS or is_matrix_vector(op, leaves)
-    )
-    known = leaves | {each.name: each.shape for each in spec.trace}
-    shape = known.get(_references(op.args[:1])[0], ()) if _references(op.args[:1]) else ()
-    if not shape or shape[-1] <= 1:
-        raise UnsupportedError(op.op, f"there are no rows in {list(shape)}")
-    return shape
-
-
-def _is_spread(leaf: Operand) -> bool:
-    return leaf.tensor.numel > 1 and leaf.dims[-1] is not None
-
-
-def _same_rows(op: TracedOp, shape: Sequence[int]) -> bool:
-    """Whether a view of values of the row only adds or drops the reduced dimension."""
-    dropped = [extent for extent in op.shape if extent != 1]
-    return dropped == [extent for extent in shape if extent != 1]
-
-
-def _references(values: Iterable[JsonValue]) -> list[str]:
-    return [str(value["ref"]) for value in values if isinstance(value, dict) and "ref" in value]
-
-
-def _parts(statement: str) -> tuple[str, str]:
-    """Type and expression of a statement of the chain."""
-    declared, expression = statement.split(" = ", 1)
-    return declared.split()[0], expression.removesuffix(";")
