@@ -23,6 +23,7 @@ from cutegen.events import AgentWaits, Event, parse_event, read_events
 from cutegen.execution.bounded_log import BoundedLog
 from cutegen.frozen import Frozen
 from cutegen.graphs.context import Context
+from cutegen.graphs.gpus import Gpus, gpus_here
 from cutegen.result import LOG_FILE, RunResult
 from cutegen.store import write_atomically
 from cutegen.suite import MemberStatus, SuiteMember
@@ -60,6 +61,7 @@ class Members:
 
     def __init__(self) -> None:
         """None yet."""
+        self.gpus = Gpus(gpus_here())
         self._lock = threading.Lock()
         self._alive: set[int] = set()
         self._ended = False
@@ -97,6 +99,13 @@ def carry_out(job: MemberJob, tell: Callable[[Event], None], members: Members) -
         tell: Called with each event.
         members: Where the process is known while it lives.
     """
+    with members.gpus.environment() as seen:
+        return _carried_out(job, tell, members, seen)
+
+
+def _carried_out(
+    job: MemberJob, tell: Callable[[Event], None], members: Members, seen: dict[str, str]
+) -> SuiteMember:
     read_log, write_log = os.pipe()
     try:
         process = subprocess.Popen(
@@ -107,6 +116,7 @@ def carry_out(job: MemberJob, tell: Callable[[Event], None], members: Members) -
             env={
                 "OMP_WAIT_POLICY": "PASSIVE",  # see cutegen.cli
                 **os.environ,
+                **seen,
                 "PYTHONPATH": os.pathsep.join(sys.path),
             },
             start_new_session=True,

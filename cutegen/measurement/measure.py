@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from cutegen.measurement.baselines import Baseline
 from cutegen.measurement.ceilings import Ceilings
+from cutegen.measurement.devices import lasting_name
 from cutegen.measurement.environment import record
 from cutegen.measurement.roofline import refusal, roofline
 from cutegen.measurement.sampling import (
@@ -33,10 +34,13 @@ _LATE_MARGIN_US = 50.0  # what an empty synchronisation may differ by between tw
 
 @contextmanager
 def exclusive(device: int) -> Iterator[None]:
-    """Keep every other CuTeGen process off a device while times are taken on it."""
+    """Keep every other CuTeGen process off a device while times are taken on it.
+
+    Processes that see different GPUs, each as its device 0, do not wait for each other.
+    """
     folder = default_cache_dir() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / f"gpu-{device}.lock"):
+    with FileLock(folder / f"gpu-{lasting_name(device)}.lock"):
         yield
 
 
