@@ -24,6 +24,7 @@ _PHRASES = {
     "swizzle": "a swizzle of shared memory",
     "cluster": "thread-block clusters",
 }
+_COUNTED = {"kernels": "kernel", "phases": "phase"}
 _NOUNS = {
     "mma": "{}",
     "mma_types": "{} products",
@@ -36,6 +37,7 @@ _NOUNS = {
     "reduction": "a reduction by {}",
     "tiling": "{} tiles",
     "epilogue": "{} epilogue",
+    "kept": "data kept in {}",
     "loads_in_flight": "{} loads",
     "cache_hints": "{} cache hints",
 }
@@ -63,14 +65,12 @@ def describe_change(old: Fingerprint, new: Fingerprint) -> str:
 
 
 def _feature(name: str, old: str, new: str) -> str:
-    if HIDDEN in (old, new):
+    if HIDDEN in (old, new) or _goes_without_saying(name, old, new):
         return ""
-    if name == "kernels":
-        return f"{new} kernel{'' if new == '1' else 's'} instead of {old}"
+    if name in _COUNTED:
+        return f"{new} {_COUNTED[name]}{'' if new == '1' else 's'} instead of {old}"
     if name in _PHRASES:
         return f"{'drops' if new in _ABSENT else 'adds'} {_PHRASES[name]}"
-    if (name, old) == ("staging", "none") or (name, new) == ("staging", "none"):
-        return ""  # the shared memory that comes or goes says it
     before = [kind for kind in old.split("+") if kind not in _ABSENT]
     after = [kind for kind in new.split("+") if kind not in _ABSENT]
     gone = [kind for kind in before if kind not in after]
@@ -78,6 +78,11 @@ def _feature(name: str, old: str, new: str) -> str:
     if come and gone:
         return f"{_named(name, come)} replaces {_named(name, gone)}"
     return f"adds {_named(name, come)}" if come else f"drops {_named(name, gone)}"
+
+
+def _goes_without_saying(name: str, old: str, new: str) -> bool:
+    """Stages come and go with shared memory, phases with products."""
+    return name in ("staging", "phases") and "none" in (old, new)
 
 
 def _named(name: str, kinds: list[str]) -> str:

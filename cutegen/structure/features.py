@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from cutegen.cuda_syntax import CudaSource
 from cutegen.structure import epilogue, mapping, movement, reductions
 from cutegen.structure.libraries import hidden
+from cutegen.structure.phases import phases
 from cutegen.structure.products import Multiply
 from cutegen.structure.view import View
 
@@ -19,6 +20,7 @@ def features(source: CudaSource) -> dict[str, str]:
     view = View(source)
     multiply = Multiply(view)
     multiplies = multiply.family != "none"
+    count, kept = phases(view, multiplies=multiplies)
     found = {
         "kernels": str(len(source.kernels)),
         "mma": multiply.family,
@@ -36,6 +38,8 @@ def features(source: CudaSource) -> dict[str, str]:
         "reduction": reductions.reduction(view, multiplies=multiplies),
         "tiling": multiply.tiling,
         "epilogue": epilogue.epilogue(view),
+        "phases": count,
+        "kept": kept,
         "loads_in_flight": movement.loads_in_flight(view, multiplies=multiplies),
         "cache_hints": movement.cache_hints(view),
     }

@@ -59,6 +59,18 @@ class View:
             )
         return self._fragments[function.id]
 
+    def arrays(self, function: Node) -> frozenset[str]:
+        """Places in shared memory, without the values that are read from there."""
+        read = {
+            name
+            for node in walk(function)
+            if node.type == "init_declarator"
+            and (value := node.child_by_field_name("value")) is not None
+            and self.flow(function).is_element(value)
+            for name in declared(node.child_by_field_name("declarator"))
+        }
+        return self.shared(function) - read
+
     def of_thread(self, function: Node) -> frozenset[str]:
         """Names that differ from thread to thread."""
         flow = self.flow(function)
