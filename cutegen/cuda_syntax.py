@@ -20,12 +20,14 @@ _ATTRIBUTE_MACRO = re.compile(
     r"HOST_DEVICE|DEVICE|HOST|GLOBAL|INLINE|HOST_RTC|INLINE_CONSTANT|GRID_CONSTANT)\b"
 )
 _MEANINGS = {"DEVICE": "__device__", "HOST_DEVICE": "__device__", "GLOBAL": "__global__"}
-# A kernel's attribute with arguments looks like a function's name and parameters. Comments and
-# strings are matched so that nothing inside of them is.
-_CLUSTER_DIMS = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\b__cluster_dims__\s*\((?P<extents>[^()]*)\)',
-    re.DOTALL,
+# Strings are matched so that nothing inside of them is.
+_COMMENT = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|(?P<kept>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])')""", re.DOTALL
 )
+# A kernel's attribute with arguments looks like a function's name and parameters.
+_CLUSTER_DIMS = re.compile(r"\b__cluster_dims__\s*\((?P<extents>[^()]*)\)")
+# No design, and in some places more than the parser can take.
+_ALIGNMENT = re.compile(r"\b(__align__|alignas)\s*\([^()]*\)")
 
 
 class Launch(NamedTuple):
@@ -41,15 +43,14 @@ class CudaSource:
     def __init__(self, source: str) -> None:
         """Parse it; a source with errors is parsed around them."""
         blanked = _ATTRIBUTE_MACRO.sub(
-            lambda match: _MEANINGS.get(match[2], "").ljust(len(match[0])), source
+            lambda match: _MEANINGS.get(match[2], "").ljust(len(match[0])), _uncommented(source)
         )
         self.cluster_dims: list[str] = []
+        blanked = _ALIGNMENT.sub(lambda match: " " * len(match[0]), blanked)
         self.root = parse(_CLUSTER_DIMS.sub(self._take_cluster_dims, blanked))
         self._flows: dict[int, Flow] = {}
 
     def _take_cluster_dims(self, match: re.Match[str]) -> str:
-        if match["extents"] is None:
-            return match[0]
         self.cluster_dims.append(match["extents"])
         return " " * len(match[0])
 
@@ -143,6 +144,14 @@ class CudaSource:
                 return None
             count *= number
         return count
+
+
+def _uncommented(source: str) -> str:
+    """The source with blanks for its comments, and the same lines."""
+    return _COMMENT.sub(
+        lambda match: match["kept"] or re.sub(r"[^\n]", " ", match[0]),
+        source,
+    )
 
 
 def _has(function: Node, qualifier: str) -> bool:

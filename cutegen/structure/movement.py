@@ -188,13 +188,15 @@ def _toggles(view: View, function: Node) -> bool:
 
 def _selects(node: Node) -> bool:
     """Whether a name is part of an index, or is handed to a function that is no wait."""
-    parent = node.parent
+    child, parent = node, node.parent
     while parent is not None and not parent.type.endswith(("statement", "declaration")):
-        if parent.type == "call_expression" and node != parent.child_by_field_name("function"):
+        if parent.type == "call_expression" and child != parent.child_by_field_name("function"):
             return _WAITS.fullmatch(callee(parent)) is None
-        if parent.type in ("subscript_argument_list", "init_declarator"):
+        if parent.type == "subscript_argument_list":
             return True
-        parent = parent.parent
+        if parent.type == "init_declarator" and child == parent.child_by_field_name("value"):
+            return True
+        child, parent = parent, parent.parent
     return False
 
 

@@ -83,6 +83,8 @@ def test_tensor_cores_pipelines_and_swizzles_are_seen() -> None:
         "reduction": "none",
         "tiling": "smem+register",
         "epilogue": "plain",
+        "phases": "none",
+        "kept": "none",
         "loads_in_flight": "none",
         "cache_hints": "none",
     }

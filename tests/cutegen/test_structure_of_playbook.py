@@ -8,6 +8,7 @@ import torch
 
 from cutegen.agents.models.playbook.elementwise import ElementwiseDesign, ElementwisePlan
 from cutegen.agents.models.playbook.library import playbook_for
+from cutegen.agents.models.playbook.rows import RowPlan
 from cutegen.spec import KernelSpec
 from cutegen.structure import fingerprint
 
@@ -65,3 +66,14 @@ def test_the_ladder_of_products(
             tuned = fingerprint(playbook.render(design.after(move)))
             assert tuned.same_structure(found), move.intent
             assert tuned.parameters != found.parameters, move.intent
+
+
+def test_the_moves_of_the_row_designs() -> None:
+    inputs = [torch.rand(64, 4096)]
+    spec = KernelSpec.from_callable(lambda x: torch.softmax(x, 1), inputs, name="rows")
+    plan = RowPlan(spec)
+    prints = {design: fingerprint(plan.render(design)) for design in reachable(plan.first)}
+    assert len(prints) >= 8
+    for design, found in prints.items():
+        for move in design.structural_moves():
+            assert not prints[design.after(move)].same_structure(found), move.intent
