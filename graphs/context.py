@@ -137,26 +137,27 @@ class Context:
     window: int | None = field(
         default=None,
         metadata=about(
-            "Window w",
-            "Quiet structural rounds before profiling; empty: by class.",
-            ge=1,
-            le=100,
+            "Window w", "Quiet structural rounds before profiling; empty: by class.", ge=1, le=100
         ),
     )
     least_rounds: int | None = field(
         default=None,
         metadata=about(
-            "Least rounds m",
-            "Structural rounds before profiling; empty: by class.",
-            ge=0,
-            le=100,
+            "Least rounds m", "Structural rounds before profiling; empty: by class.", ge=0, le=100
         ),
     )
     epsilon: float | None = field(
         default=None,
         metadata=about("Epsilon", "Gain that counts, as a fraction; empty: by class.", ge=0, le=1),
     )
-
+    refusals: int | None = field(
+        default=None,
+        metadata=about("Refusals", "Declined turns that end the structure.", ge=1, le=100),
+    )
+    roofline: float | None = field(
+        default=None,
+        metadata=about("Roofline", "Share that ends the structure; empty: by class.", ge=0, le=1),
+    )
     profiling: Profiling = field(
         default="delayed",
         metadata=about(

@@ -1,83 +1,18 @@
 """The edges: who comes next. Pure functions of the history and of the state.
 
-The profiling edge is held back by ``structure_is_stable``. Every router looks at ``stop`` first.
+The profiling edge is held back by ``structure_is_stable`` (``stability.py``). Every router looks
+at ``stop`` first.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Literal
 
-from cutegen.frozen import Frozen
-from cutegen.graphs.settings import StabilityPolicy
+from cutegen.graphs.rounds import after_last_structure, rounds_of
 from cutegen.graphs.state import Node, State
 from cutegen.history import Decision, Step, StepKind
-from cutegen.spec import KernelClass
 from cutegen.status import Status
-from cutegen.structure import Fingerprint
 
-ROOFLINE = 0.95
-OUT_OF_IDEAS_TWICE = 2
 TUNING_PATIENCE = 6
-
-POLICIES = {
-    # tiles, pipelines and layouts: each change of structure opens the next
-    KernelClass.MATMUL: StabilityPolicy(window=3, least_rounds=4, epsilon=0.02),
-    KernelClass.REDUCTION: StabilityPolicy(window=2, least_rounds=3, epsilon=0.02),
-    # bound by memory: structures that stream are soon as good as each other
-    KernelClass.ACTIVATION: StabilityPolicy(window=2, least_rounds=2, epsilon=0.02),
-    KernelClass.GENERIC: StabilityPolicy(window=2, least_rounds=3, epsilon=0.02),
-}
-
-
-class Stability(Frozen):
-    """The predicate's answer, and why."""
-
-    stable: bool
-    why: str
-
-
-def structure_is_stable(history: Sequence[Step], policy: StabilityPolicy) -> Stability:
-    """Whether the search for a structure is over, so that profiling may begin.
-
-    A structural round is a structural proposal together with the repairs made to it. It brings
-    something when it ends accepted, with a new fingerprint or a gain above ε. The structure is
-    stable when a candidate was accepted, and
-
-    - the best is at 95 % of the roofline or more, or
-    - the structural optimizer said twice that it has no more ideas, or
-    - there were at least *m* rounds, and the last *w* of them brought nothing.
-
-    What was said and tried before the last accepted change of structure, whoever made it, does
-    not count: a tuning patch that changes the fingerprint closes the edge again.
-    """
-    accepted = [step for step in history if step.decision is Decision.ACCEPTED]
-    if not accepted:
-        return Stability(stable=False, why="no candidate is verified yet")
-    fraction = accepted[-1].roofline_fraction
-    if fraction is not None and fraction >= ROOFLINE:
-        return Stability(stable=True, why=f"the best reaches {fraction:.0%} of the roofline")
-    since = after_last_structure(history)
-    refusals = sum(
-        step.kind is StepKind.STRUCTURAL and step.decision is Decision.NO_PROPOSAL for step in since
-    )
-    if refusals >= OUT_OF_IDEAS_TWICE:
-        return Stability(stable=True, why="the structural optimizer is out of ideas")
-    rounds = len(_rounds(history, StepKind.STRUCTURAL))
-    if rounds < policy.least_rounds:
-        return Stability(
-            stable=False, why=f"{rounds} of at least {policy.least_rounds} structural rounds"
-        )
-    quiet = _quiet_rounds(since, accepted, policy.epsilon)
-    if quiet < policy.window:
-        return Stability(
-            stable=False,
-            why=f"{quiet} of the last {policy.window} structural rounds brought nothing",
-        )
-    return Stability(
-        stable=True,
-        why=f"the last {quiet} structural rounds brought no new structure and no gain above "
-        f"{policy.epsilon:.0%}",
-    )
 
 
 def tuning_is_left(history: Sequence[Step]) -> bool:
@@ -89,7 +24,7 @@ def tuning_is_left(history: Sequence[Step]) -> bool:
         step.kind is StepKind.TUNING and step.decision is Decision.NO_PROPOSAL
         for step in _since_last_accepted(history)
     )
-    last = _rounds(after_last_structure(history), StepKind.TUNING)[-TUNING_PATIENCE:]
+    last = rounds_of(after_last_structure(history), StepKind.TUNING)[-TUNING_PATIENCE:]
     return not said_no and (len(last) < TUNING_PATIENCE or any(map(_was_accepted, last)))
 
 
@@ -103,53 +38,8 @@ def target_is_reached(history: Sequence[Step], target: float) -> bool:
     return bool(target) and fraction is not None and fraction >= target
 
 
-def _rounds(history: Sequence[Step], kind: StepKind) -> list[list[Step]]:
-    """Proposals of one kind, each with the repairs made to it; declined ones are no rounds."""
-    rounds: list[list[Step]] = []
-    ours = False
-    for step in history:
-        if step.kind is not StepKind.REPAIR and not step.beside:
-            ours = step.kind is kind and step.decision.is_about_a_proposal
-            if ours:
-                rounds.append([])
-        if ours:
-            rounds[-1].append(step)
-    return rounds
-
-
 def _was_accepted(steps: Sequence[Step]) -> bool:
     return any(step.decision is Decision.ACCEPTED for step in steps)
-
-
-def _quiet_rounds(since: Sequence[Step], accepted: Sequence[Step], epsilon: float) -> int:
-    """How many structural rounds at the end brought neither structure nor gain.
-
-    ``since`` holds no accepted change of structure, so only a gain can have come of its rounds.
-    """
-    gains = {
-        new.index: old.time_us / new.time_us - 1
-        for old, new in pairwise(accepted)
-        if old.time_us and new.time_us
-    }
-    quiet = 0
-    for steps in reversed(_rounds(since, StepKind.STRUCTURAL)):
-        if any(gains.get(step.index, 0.0) > epsilon for step in steps):
-            break
-        quiet += 1
-    return quiet
-
-
-def after_last_structure(history: Sequence[Step]) -> Sequence[Step]:
-    """The steps after the last accepted one whose fingerprint was new."""
-    start = 0
-    best: Fingerprint | None = None
-    for position, step in enumerate(history):
-        if step.decision is not Decision.ACCEPTED or step.fingerprint is None:
-            continue
-        if best is None or not step.fingerprint.same_structure(best):
-            start = position + 1
-        best = step.fingerprint
-    return history[start:]
 
 
 def _since_last_accepted(history: Sequence[Step]) -> Sequence[Step]:

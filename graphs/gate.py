@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from cutegen.frozen import Frozen
-from cutegen.graphs.edges import after_last_structure, structure_is_stable
+from cutegen.graphs.rounds import after_last_structure
 from cutegen.graphs.settings import Settings
+from cutegen.graphs.stability import structure_is_stable
 from cutegen.history import Decision, Step, StepKind
 
 

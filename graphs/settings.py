@@ -12,6 +12,8 @@ class StabilityPolicy(Frozen):
     window: int  # w: the last so many structural rounds brought nothing
     least_rounds: int  # m: there were at least so many structural rounds
     epsilon: float  # ε: a gain of at most this fraction is no gain
+    refusals: int = 2  # how often the structural optimizer says that it has no more ideas
+    roofline: float = 0.95  # from this share on, no other structure is looked for
 
 
 class Budget(Frozen):

@@ -9,7 +9,7 @@ from cutegen.agents.models.choice import check_agents
 from cutegen.agents.models.prices import PRICES, price_of
 from cutegen.execution.cuda import architecture
 from cutegen.graphs.context import Context
-from cutegen.graphs.edges import POLICIES
+from cutegen.graphs.policies import policy_of
 from cutegen.graphs.settings import Settings
 from cutegen.graphs.state import State
 from cutegen.graphs.workshop import RunFolder
@@ -94,7 +94,7 @@ def settle(spec: KernelSpec, context: Context) -> Settings:
         allow_simplify=context.allow_simplify,
         nvcc_gate=context.nvcc_gate,
         budget=context.budget,
-        policy=context.policy_over(POLICIES[spec.kernel_class]),
+        policy=context.policy_over(policy_of(spec.kernel_class)),
         method=context.method,
     )
 

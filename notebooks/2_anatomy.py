@@ -133,9 +133,10 @@ profile
 # has settled. `structure_is_stable` is a pure function of the steps; ask it after each of them.
 
 # %%
-from cutegen.graphs.edges import POLICIES, structure_is_stable
+from cutegen.graphs.policies import policy_of
+from cutegen.graphs.stability import structure_is_stable
 
-policy = POLICIES[spec.kernel_class]
+policy = policy_of(spec.kernel_class)
 print(f"policy for {spec.kernel_class}: {policy}\n")
 for count in range(1, len(result.steps) + 1):
     answer = structure_is_stable(result.steps[:count], policy)

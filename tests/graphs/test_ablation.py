@@ -5,15 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from histories import SETTINGS, histories, policies
 from hypothesis import given
-from test_edges import SETTINGS, histories, policies
 
 from cutegen.events import PredicateChanged, PredicateHeld, Profiled, RunStarted
 from cutegen.graphs.context import Context
-from cutegen.graphs.edges import structure_is_stable
 from cutegen.graphs.gate import gate
 from cutegen.graphs.kernel_graph import graph
 from cutegen.graphs.settings import Budget, Settings, StabilityPolicy
+from cutegen.graphs.stability import structure_is_stable
 from cutegen.graphs.standing import open_predicate
 from cutegen.graphs.workshop import RunFolder
 from cutegen.history import Decision, Step, StepKind

@@ -24,8 +24,9 @@ from cutegen.events import (
     Selected,
     append_event,
 )
-from cutegen.graphs.edges import POLICIES, structure_is_stable
+from cutegen.graphs.policies import policy_of
 from cutegen.graphs.settings import Budget, Settings
+from cutegen.graphs.stability import structure_is_stable
 from cutegen.history import Step
 from cutegen.kernel import Candidate, candidate_id
 from cutegen.measurement.static import StaticProfiler
@@ -56,7 +57,7 @@ class Folder:
             executor=executor,
             arch="sm_90a",
             budget=Budget(),
-            policy=POLICIES[spec.kernel_class],
+            policy=policy_of(spec.kernel_class),
         )
         self.policy = settings.policy
         self.ledger.start(path.name, self.store.put_model(spec), settings.model_dump_json())
