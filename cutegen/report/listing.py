@@ -119,7 +119,11 @@ def show_runs(console: Console, runs_dir: Path, runs: Sequence[RunEntry]) -> Non
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("run", "spec", "state", "speed-up", "steps", "executor", "begun", "size"):
-        table.add_column(heading, justify="right" if heading in {"steps", "size"} else "left")
+        table.add_column(
+            heading,
+            justify="right" if heading in {"steps", "size"} else "left",
+            no_wrap=heading == "run",  # to be copied into the next command
+        )
     for run in runs:
         table.add_row(
             Text(run.run_id),
