@@ -35,6 +35,7 @@ from cutegen.events import (  # noqa: E402
     PredicateHeld,
     Profiled,
     Selected,
+    read_events,
 )
 from cutegen.execution.cuda import CudaExecutor  # noqa: E402
 from cutegen.graphs.running import run_graph  # noqa: E402
@@ -92,7 +93,6 @@ def run(name: str, out: Path, seconds: float, prebuilt: Path | None) -> dict[str
     spec = spec_of(name)
     executor = CudaExecutor(toolchain=Prebuilt(prebuilt))
     ahead = build_ahead(spec, executor)
-    events: list[Event] = []
     left = max(1.0, seconds - (time.monotonic() - began))
     result = run_graph(
         spec,
@@ -101,8 +101,8 @@ def run(name: str, out: Path, seconds: float, prebuilt: Path | None) -> dict[str
         budget=Budget(steps=STEPS, wall_s=left, target=0.0),
         runs_dir=out / "runs",
         run_id=f"edge-{name}",
-        on_event=events.append,
     )
+    events = read_events(result.run_dir / "log.jsonl")  # a run that was taken up began earlier
     told = story(events)
     return {
         "status": result.status.value,
