@@ -11,9 +11,8 @@ from cutegen.frozen import Frozen
 from cutegen.history import Step
 from cutegen.measurement.profile import Profile
 from cutegen.measurement.timing import Measurement
-from cutegen.report.edge import Moment, edge_of, openings_of, takeovers_of
+from cutegen.report.edge import Moment, Opening, Takeover, edge_of, openings_of, takeovers_of
 from cutegen.report.listing import RunState
-from cutegen.report.trajectory import Opening, Takeover
 from cutegen.result import LOG_FILE, RESULT_FILE, SPEC_FILE, RunResult
 from cutegen.shown import Shown
 from cutegen.spec import KernelSpec

@@ -5,7 +5,24 @@ from enum import StrEnum
 
 from cutegen.events import Event, PredicateChanged, PredicateHeld, RunStarted, Selected
 from cutegen.frozen import Frozen
-from cutegen.report.trajectory import Opening, Takeover
+
+
+class Opening(Frozen):
+    """The profile edge stood open for the steps from ``first`` to ``last``, and why it opened.
+
+    ``last`` is None where it stayed open to the end.
+    """
+
+    first: int
+    last: int | None = None
+    why: str
+
+
+class Takeover(Frozen):
+    """Before step ``first`` the run was taken up on another executor."""
+
+    first: int
+    executor: str
 
 
 class EdgeState(StrEnum):

@@ -18,10 +18,11 @@ from cutegen.measurement.timing import Measurement
 from cutegen.report import evidence, markup
 from cutegen.report.diff import diff_html
 from cutegen.report.dossier import Chapter, Dossier
+from cutegen.report.edge import Opening
 from cutegen.report.evidence import spread, written
 from cutegen.report.fingerprint_diff import FingerprintDiff
 from cutegen.report.terminal import show_result
-from cutegen.report.trajectory import Opening, trajectory_svg
+from cutegen.report.trajectory import trajectory_svg
 from cutegen.result import BestKernel, RunResult, RunStatus
 from cutegen.status import Status
 from cutegen.verification.verdict import Verdict

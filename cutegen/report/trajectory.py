@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from cutegen.frozen import Frozen
 from cutegen.history import Decision, Step
 from cutegen.report import svg
 from cutegen.report.axes import Scale, around, microseconds
+from cutegen.report.edge import Opening, Takeover
 from cutegen.report.marks import mark_of, shape_of
 
 WIDE, NARROW = 960, 400
@@ -17,24 +17,6 @@ _PANEL = 250  # height of the plot of times
 _TOP, _LEGEND = 34, 40
 _MARGIN, _GUTTER = 18, 116  # right of the plot: without and with times to compare with
 _LABEL = (64, 16)  # width and height of a time beside a mark
-
-
-class Opening(Frozen):
-    """The profile edge stood open for the steps from ``first`` to ``last``, and why it opened.
-
-    ``last`` is None where it stayed open to the end.
-    """
-
-    first: int
-    last: int | None = None
-    why: str
-
-
-class Takeover(Frozen):
-    """Before step ``first`` the run was taken up on another executor."""
-
-    first: int
-    executor: str
 
 
 @dataclass(frozen=True)

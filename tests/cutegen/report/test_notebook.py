@@ -14,13 +14,13 @@ from cutegen.history import Decision, Step, StepKind
 from cutegen.measurement.profile import Bottleneck, Profile, Reading
 from cutegen.measurement.timing import Measurement, MeasurementState, Roofline, Timing
 from cutegen.report.dossier import Chapter, Dossier
+from cutegen.report.edge import Opening
 from cutegen.report.fingerprint_diff import compare
 from cutegen.report.listing import RunState
 from cutegen.report.live import LiveRun
 from cutegen.report.markup import COLOURS, lines_of
 from cutegen.report.notebook import bundle
 from cutegen.report.terminal import line_of
-from cutegen.report.trajectory import Opening
 from cutegen.result import BestKernel, Question, RunResult, RunStatus
 from cutegen.shown import Shown
 from cutegen.status import Status

@@ -10,10 +10,11 @@ import pytest
 from cutegen.history import Decision, Step, StepKind
 from cutegen.measurement.timing import Measurement
 from cutegen.report.axes import Scale, digits, microseconds
+from cutegen.report.edge import Opening, Takeover
 from cutegen.report.marks import shape_of
 from cutegen.report.roofline import Point, roofline_svg
 from cutegen.report.samples import KERNEL, samples_svg
-from cutegen.report.trajectory import NARROW, WIDE, Opening, Takeover, trajectory_svg
+from cutegen.report.trajectory import NARROW, WIDE, trajectory_svg
 
 RESULTS = Path(__file__).resolve().parents[2] / "gpu" / "results"
 SVG = "{http://www.w3.org/2000/svg}"
