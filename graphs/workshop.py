@@ -11,6 +11,7 @@ from cutegen.execution.protocol import Executor
 from cutegen.graphs.acceptance import Design
 from cutegen.graphs.context import Context
 from cutegen.graphs.durable_model import DurableChat
+from cutegen.graphs.renewed import renewed
 from cutegen.graphs.settings import Settings
 from cutegen.graphs.state import Attempt, State
 from cutegen.history import Step
@@ -163,4 +164,5 @@ def _spec(folder: Path, digest: str) -> KernelSpec:
 
 @lru_cache(maxsize=1024)
 def _step(folder: Path, digest: str) -> Step:
-    return Store(folder / "objects").get_model(digest, Step)
+    store = Store(folder / "objects")
+    return renewed(store.get_model(digest, Step), Ledger(folder / "ledger.sqlite"), store)

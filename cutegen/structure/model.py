@@ -4,7 +4,7 @@ from pydantic import JsonValue
 
 from cutegen.frozen import Frozen
 
-VERSION = 2
+VERSION = 3
 """Of the rules that read features: fingerprints of different versions cannot be compared."""
 
 HIDDEN = "hidden"
