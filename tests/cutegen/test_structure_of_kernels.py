@@ -112,7 +112,7 @@ RECIPES = {
     "online_softmax": {
         "smem": "static",
         "staging": "single",
-        "reduction": "shuffle+smem",
+        "reduction": "shuffle+smem+online",
         "phases": "2",
         "kept": "smem",
     },
