@@ -17,6 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from ablation_figures import ablation_table
+from product_figures import products_table
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).parent / "results"
@@ -150,6 +151,7 @@ def shown(microseconds: float) -> str:
 SECTIONS = {
     "timing": timing_table,
     "side_by_side": side_by_side_table,
+    "products": products_table,
     "ablation": ablation_table,
 }
 

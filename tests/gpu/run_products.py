@@ -104,7 +104,7 @@ def main() -> int:
                 continue
             futures[item.name].result()
             designs[item.name] = judge(item)
-            record = {"machine": machine(), "designs": designs}
+            record = {"part": "products", "machine": machine(), "designs": designs}
             file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
             sys.stdout.write(line(item.name, designs[item.name]) + "\n")
             sys.stdout.flush()

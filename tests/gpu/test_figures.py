@@ -55,6 +55,25 @@ def test_a_row_holds_times_speedup_rate_and_verdict() -> None:
     assert "copy 4.27 TB/s" in table
 
 
+def test_products_are_told_in_the_order_of_their_numbers() -> None:
+    machine = {"gpu": "NVIDIA H200", "cuda": "13.0", "commit": "0123456789abcdef"}
+    measured = {"verdict": {"status": "PASSED"}, "measurement": swish()["measurement"]}
+    wrong = {
+        "verdict": {"status": "WRONG_VALUES", "evidence": {"summary": "element 7 is wrong"}},
+        "measurement": None,
+    }
+    designs = {"bf16_4096/2": measured, "14/6": wrong, "1/6": measured}
+    table = FIGURES["summary"]([{"part": "products", "machine": machine, "designs": designs}])
+    names = [line.split(" | ")[0] for line in table.splitlines() if " | " in line]
+    assert names[-3:] == [
+        "| 1 Square matrix multiplication",
+        "| 14 Matmul for upper triangular matrices",
+        "| bf16_4096",
+    ]
+    assert "7.462 ms | 3.100 ms | 2.41x | 97% (memory) | PASSED |" in table
+    assert "| element 7 is wrong | | | WRONG_VALUES |" in table
+
+
 def test_a_refused_time_is_told_and_no_speedup_claimed() -> None:
     row = FIGURES["row"](swish(state="REFUSED", reason="too fast to be true"))
     assert "too fast to be true" in row
