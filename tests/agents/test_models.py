@@ -149,7 +149,8 @@ def test_the_profile_tuner_answers_with_a_revision(
     replay: Replay, structural: StructuralRequest
 ) -> None:
     profile = Profile(source="static", bottleneck=Bottleneck.MEMORY, evidence="the copy rate")
-    fields = {name: getattr(structural, name) for name in type(structural).model_fields}
+    shared = StructuralRequest.model_fields.keys() & TuningRequest.model_fields.keys()
+    fields = {name: getattr(structural, name) for name in shared}
     request = TuningRequest(**fields | {"agent": "profile_tuner", "profile": profile})
     value = propose_tuning(replay("profile_tuner", PATCH), request).value
     assert isinstance(value, Revision)

@@ -78,7 +78,7 @@ def test_an_absent_nvcc_is_told_with_what_to_install(
 
 
 def test_clang_and_an_old_gxx_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ToolNotFoundError, match="not the compiler"):
+    with pytest.raises(ToolNotFoundError, match="not the tool it should be"):
         find_gxx(tool(tmp_path / "clang" / "g++", "Apple clang version 15.0.0"))
     with pytest.raises(ToolNotFoundError, match="11 or newer"):
         find_gxx(tool(tmp_path / "old" / "g++", "g++ (GCC) 9.4.0"))
