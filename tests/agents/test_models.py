@@ -17,7 +17,7 @@ from cutegen.agents.models.replay import (
     write_recording,
 )
 from cutegen.agents.models.resolve import resolve_model
-from cutegen.agents.profile_tuner import propose_tuning
+from cutegen.agents.profile_tuner import Tuning, propose_tuning
 from cutegen.agents.reply import REQUEST_KEY, Diagnosis, OutOfIdeas, WholeKernel
 from cutegen.agents.request import (
     Cause,
@@ -153,7 +153,8 @@ def test_the_profile_tuner_answers_with_a_revision(
     fields = {name: getattr(structural, name) for name in shared}
     request = TuningRequest(**fields | {"agent": "profile_tuner", "profile": profile})
     value = propose_tuning(replay("profile_tuner", PATCH), request).value
-    assert isinstance(value, Revision)
-    assert "i < n" in value.source
+    assert isinstance(value, Tuning)
+    (variant,) = value.variants
+    assert "i < n" in variant.source
     value = propose_tuning(replay("profile_tuner", "?", "!"), request).value
     assert isinstance(value, LostStep)
