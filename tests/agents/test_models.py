@@ -27,7 +27,6 @@ from cutegen.agents.request import (
     SynthesisRequest,
     TuningRequest,
 )
-from cutegen.agents.revision import Revision
 from cutegen.agents.structural_optimizer import propose_structure
 from cutegen.agents.synthesizer import synthesize
 from cutegen.measurement.profile import Bottleneck, Profile
