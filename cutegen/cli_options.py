@@ -10,6 +10,7 @@ from cutegen.math_mode import MathMode
 from cutegen.switches import Profiling, RepairForm, Start
 
 if TYPE_CHECKING:
+    from cutegen.graphs.context import Context
     from cutegen.graphs.settings import Budget
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -135,6 +136,48 @@ def budget_of(
 
     given = {"steps": steps, "wall_s": wall_s, "tokens": tokens, "usd": usd, "target": target}
     return Budget(**{name: value for name, value in given.items() if value is not None})
+
+
+def context_of(
+    *,
+    model: Sequence[str] | None,
+    temperature: Sequence[str] | None,
+    executor: str,
+    runs_dir: Path,
+    math: MathMode,
+    seed: int,
+    arch: str,
+    budget: "Budget",
+    allow_simplify: bool,
+    profiling: Profiling,
+    repair: RepairForm,
+    start: Start,
+) -> "Context":
+    """The context that the options of `run` and `suite` spell out.
+
+    Raises:
+        ValueError: A model or a temperature is no agent's, or a temperature is no number.
+    """
+    from cutegen.graphs.context import Context
+
+    common, models = models_of(model)
+    warmth, temperatures = temperatures_of(temperature or ())
+    return Context(
+        model=common,
+        models=models,
+        temperature=warmth,
+        temperatures=temperatures,
+        executor=executor,
+        arch=arch,
+        seed=seed,
+        runs_dir=str(runs_dir),
+        math_mode=math.value,
+        allow_simplify=allow_simplify,
+        profiling=profiling,
+        repair=repair,
+        start=start,
+        **budget.model_dump(),
+    )
 
 
 def run_folder(run: Path, runs_dir: Path) -> Path:

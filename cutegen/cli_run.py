@@ -31,7 +31,7 @@ from cutegen.cli_options import (
     Tokens,
     WallTime,
     budget_of,
-    models_of,
+    context_of,
     run_folder,
     temperatures_of,
 )
@@ -93,28 +93,23 @@ def run(
     """
     mode = Mode(as_json, _STATUSES, progress=progress)
     with mode.faults_told():
-        from cutegen.graphs.context import Context
         from cutegen.graphs.running import stream_context
         from cutegen.graphs.suite_graph import expand
         from cutegen.spec import KernelSpec
 
-        common, models = models_of(model)
-        warmth, temperatures = temperatures_of(temperature or ())
-        context = Context(
-            model=common,
-            models=models,
-            temperature=warmth,
-            temperatures=temperatures,
+        context = context_of(
+            model=model,
+            temperature=temperature,
             executor=executor,
-            arch=arch,
+            runs_dir=runs_dir,
+            math=math,
             seed=seed,
-            runs_dir=str(runs_dir),
-            math_mode=math.value,
+            arch=arch,
+            budget=budget_of(steps, wall_s, tokens, usd, target),
             allow_simplify=allow_simplify,
             profiling=profiling,
             repair=repair,
             start=start,
-            **budget_of(steps, wall_s, tokens, usd, target).model_dump(),
         )
         files = expand(specs)
         if len(files) > 1:

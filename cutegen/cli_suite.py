@@ -29,8 +29,7 @@ from cutegen.cli_options import (
     Tokens,
     WallTime,
     budget_of,
-    models_of,
-    temperatures_of,
+    context_of,
 )
 from cutegen.math_mode import MathMode
 
@@ -81,25 +80,19 @@ def suite(
     """
     mode = Mode(as_json, progress=progress)
     with mode.faults_told():
-        from cutegen.graphs.context import Context
-
-        common, models = models_of(model)
-        warmth, temperatures = temperatures_of(temperature or ())
-        context = Context(
-            model=common,
-            models=models,
-            temperature=warmth,
-            temperatures=temperatures,
+        context = context_of(
+            model=model,
+            temperature=temperature,
             executor=executor,
-            arch=arch,
+            runs_dir=runs_dir,
+            math=math,
             seed=seed,
-            runs_dir=str(runs_dir),
-            math_mode=math.value,
+            arch=arch,
+            budget=budget_of(steps, wall_s, tokens, usd, target),
             allow_simplify=allow_simplify,
             profiling=profiling,
             repair=repair,
             start=start,
-            **budget_of(steps, wall_s, tokens, usd, target).model_dump(),
         )
         make_suite(mode, specs, context, suite_id, jobs)
 
