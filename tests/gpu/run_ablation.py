@@ -37,7 +37,7 @@ from cutegen.graphs.settings import Budget  # noqa: E402
 from cutegen.history import Decision, Step, StepKind  # noqa: E402
 from cutegen.measurement.environment import driver_version, git_commit  # noqa: E402
 
-STEPS = 10
+STEPS = 8
 LEAST_S = 30.0
 
 

@@ -47,7 +47,7 @@ from cutegen.spec import KernelSpec  # noqa: E402
 EARLY = StabilityPolicy(window=1, least_rounds=1, epsilon=0.02)
 SPECS = ("matmul_2048", "softmax_of_few_rows")
 LEAST_S = 30.0
-STEPS = 9
+STEPS = 12
 TOLD = (PredicateChanged, PredicateHeld, Profiled, Selected)
 
 
