@@ -5,7 +5,9 @@
 
 All variants of a task are loaded into one process and called by turns on one input, so a variant
 costs a twentieth of a second. A quick look, not a verdict: outputs are compared with PyTorch's,
-times are CUDA events with a cold L2. DIR/row_sweep.json holds the raw samples.
+times are CUDA events with a cold L2, while the host is ahead of the device. Beside them stands
+what tells a slow host from a slow kernel: the same without waiting for the host, and on a warm
+L2, and the host's own microseconds. DIR/row_sweep.json holds the raw samples.
 """
 
 import argparse
@@ -36,6 +38,7 @@ CUSTOM = HERE.parent / "kernelbench" / "custom"
 NAMED = ("softmax_rows", "rms_norm_rows", "layer_norm_rows", "row_sum")
 ROUNDS = 15
 FLUSH_BYTES = 256 << 20
+SPIN_CYCLES = 1_000_000  # half a millisecond: the host has queued a call by then
 FULL = {"vectorized": True, "online": True, "shared": True, "ring": True}
 LONG: Mapping[str, dict[str, Any]] = {
     "online": {"vectorized": True, "online": True, "batch": 4, "threads": 1024},
@@ -121,14 +124,35 @@ def swept(spec: KernelSpec, sources: Mapping[str, str], prebuilt: Path | None) -
     with torch.no_grad():
         for _ in range(ROUNDS):
             for name, call in calls.items():
-                flush.zero_()
-                start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                start.record()
-                call()
-                stop.record()
-                torch.cuda.synchronize()
-                found[name]["samples_us"].append(start.elapsed_time(stop) * 1e3)
+                each = found[name]
+                each["samples_us"].append(timed(call, flush, spin=True)[0])
+                device_us, host_us = timed(call, flush, spin=False)
+                each.setdefault("hurried_us", []).append(device_us)
+                each.setdefault("host_us", []).append(host_us)
+                each.setdefault("warm_us", []).append(timed(call, None, spin=True)[0])
     return found
+
+
+def timed(call: Any, flush: torch.Tensor | None, *, spin: bool) -> tuple[float, float]:
+    """Microseconds of one call between events, and of the host until it had queued it.
+
+    Without ``spin`` a call from Python takes the host longer than the flush takes the device,
+    which then waits between the events.
+    """
+    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record(), stop.record()  # they are made by their first use
+    torch.cuda.synchronize()
+    if flush is not None:
+        flush.zero_()
+    if spin:
+        torch.cuda._sleep(SPIN_CYCLES)
+    start.record()
+    began = time.perf_counter()
+    call()
+    host_us = (time.perf_counter() - began) * 1e6
+    stop.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(stop) * 1e3, host_us
 
 
 def kernels(call: Any, inputs: list[torch.Tensor]) -> dict[str, float]:
@@ -150,6 +174,8 @@ def show(task: str, found: Mapping[str, Any], nbytes: int) -> None:
         time_us = median(each["samples_us"])
         sys.stdout.write(
             f"{task} {name}: {time_us:.1f} us, {nbytes / time_us / 1e6:.2f} TB/s, "
+            f"hurried {median(each['hurried_us']):.1f}, warm {median(each['warm_us']):.1f}, "
+            f"host {median(each['host_us']):.1f} us, "
             f"off by {each.get('difference', 0):.1e} {each.get('kernels_us', '')}\n"
         )
     for name in found.keys() - timed.keys():
