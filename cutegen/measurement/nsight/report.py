@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import isfinite
 from pathlib import PurePath
 from typing import NamedTuple
@@ -99,10 +100,9 @@ def parse_source(page: str) -> dict[str, tuple[HotSpot, ...]]:
             case ["", *_] if file == CANDIDATE and kernel in lines and len(row) == len(names):
                 lines[kernel][-1].instructions.append(row)
             case [_, *_] if file == CANDIDATE and names and len(row) == len(names):
-                lines.setdefault(kernel, []).append(_Line(row, []))
-    if _SAMPLES not in names:
-        return {}
-    return {kernel: _hottest(names, of_kernel) for kernel, of_kernel in lines.items()}
+                lines.setdefault(kernel, []).append(_Line(names, row, []))
+    sampled = {k: [line for line in found if _SAMPLES in line.names] for k, found in lines.items()}
+    return {kernel: _hottest(found) for kernel, found in sampled.items() if found}
 
 
 def bare_name(name: str) -> str:
@@ -112,30 +112,29 @@ def bare_name(name: str) -> str:
 
 
 class _Line(NamedTuple):
-    """A line as the page tells it, and its instructions."""
+    """A line as the page tells it, and its instructions; each table names its own columns."""
 
+    names: list[str]
     row: list[str]
     instructions: list[list[str]]
 
 
-def _hottest(names: Sequence[str], lines: Sequence[_Line]) -> tuple[HotSpot, ...]:
-    samples = names.index(_SAMPLES)
+def _hottest(lines: Sequence[_Line]) -> tuple[HotSpot, ...]:
+    def count(names: Sequence[str], row: Sequence[str]) -> float:
+        return _number(row[names.index(_SAMPLES)]) or 0.0
 
-    def count(row: Sequence[str]) -> float:
-        return _number(row[samples]) or 0.0
-
-    total = sum(count(line.row) for line in lines)
-    hot = sorted(lines, key=lambda line: -count(line.row))[:_MOST_HOT]
+    total = sum(count(line.names, line.row) for line in lines)
+    hot = sorted(lines, key=lambda line: -count(line.names, line.row))[:_MOST_HOT]
     spots: list[HotSpot] = []
-    for row, instructions in hot:
-        if not count(row):
+    for names, row, instructions in hot:
+        if not count(names, row):
             break
-        most = max(instructions, key=count, default=[""] * len(names))
+        most = max(instructions, key=partial(count, names), default=[""] * len(names))
         spots.append(
             HotSpot(
                 line=int(_number(row[0]) or 0),
                 text=" ".join(row[1].split())[:_TEXT_LIMIT],
-                share=count(row) / total,
+                share=count(names, row) / total,
                 reason=_reason(names, row),
                 instruction=" ".join(most[_SASS].split()),
             )
