@@ -7,8 +7,7 @@ header; whatever the tool says before it is passed over.
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import PurePath
 from typing import NamedTuple
@@ -98,11 +97,12 @@ def parse_source(page: str) -> dict[str, tuple[HotSpot, ...]]:
             case ["Line No", *_]:
                 names = row
             case ["", *_] if file == CANDIDATE and kernel in lines and len(row) == len(names):
-                lines[kernel][-1].instructions.append(row)
+                lines[kernel][-1].instructions.append(_Row(row, dict(zip(names, row, strict=True))))
             case [_, *_] if file == CANDIDATE and names and len(row) == len(names):
-                lines.setdefault(kernel, []).append(_Line(names, row, []))
-    sampled = {k: [line for line in found if _SAMPLES in line.names] for k, found in lines.items()}
-    return {kernel: _hottest(found) for kernel, found in sampled.items() if found}
+                told = _Row(row, dict(zip(names, row, strict=True)))
+                lines.setdefault(kernel, []).append(_Line(told, []))
+    hottest = {kernel: _hottest(of_kernel) for kernel, of_kernel in lines.items()}
+    return {kernel: spots for kernel, spots in hottest.items() if spots}
 
 
 def bare_name(name: str) -> str:
@@ -111,42 +111,48 @@ def bare_name(name: str) -> str:
     return head.split("::")[-1].split(" ")[-1]
 
 
-class _Line(NamedTuple):
-    """A line as the page tells it, and its instructions; each table names its own columns."""
+class _Row(NamedTuple):
+    """A row, and what its own table's header calls its cells: tables differ in their columns."""
 
-    names: list[str]
-    row: list[str]
-    instructions: list[list[str]]
+    cells: list[str]
+    named: Mapping[str, str]
+
+    def samples(self) -> float:
+        return _number(self.named.get(_SAMPLES, "")) or 0.0
+
+
+class _Line(NamedTuple):
+    """A line as the page tells it, and its instructions."""
+
+    row: _Row
+    instructions: list[_Row]
 
 
 def _hottest(lines: Sequence[_Line]) -> tuple[HotSpot, ...]:
-    def count(names: Sequence[str], row: Sequence[str]) -> float:
-        return _number(row[names.index(_SAMPLES)]) or 0.0
-
-    total = sum(count(line.names, line.row) for line in lines)
-    hot = sorted(lines, key=lambda line: -count(line.names, line.row))[:_MOST_HOT]
+    total = sum(line.row.samples() for line in lines)
+    hot = sorted(lines, key=lambda line: -line.row.samples())[:_MOST_HOT]
     spots: list[HotSpot] = []
-    for names, row, instructions in hot:
-        if not count(names, row):
+    for row, instructions in hot:
+        if not row.samples():
             break
-        most = max(instructions, key=partial(count, names), default=[""] * len(names))
+        most = max(instructions, key=_Row.samples, default=None)
         spots.append(
             HotSpot(
-                line=int(_number(row[0]) or 0),
-                text=" ".join(row[1].split())[:_TEXT_LIMIT],
-                share=count(names, row) / total,
-                reason=_reason(names, row),
-                instruction=" ".join(most[_SASS].split()),
+                line=int(_number(row.cells[0]) or 0),
+                text=" ".join(row.cells[1].split())[:_TEXT_LIMIT],
+                share=row.samples() / total,
+                reason=_reason(row),
+                instruction=" ".join(most.cells[_SASS].split()) if most else "",
             )
         )
     return tuple(spots)
 
 
-def _reason(names: Sequence[str], row: Sequence[str]) -> str:
+def _reason(row: _Row) -> str:
     """Why most of the samples waited, in the words of ``stalls``."""
     found = {
         name.removeprefix(_STALL): _number(cell) or 0.0
-        for name, cell in zip(names, row, strict=True)
+        for name, cell in row.named.items()
         if name.startswith(_STALL) and "(" not in name
     }
     most = max(found, key=lambda name: found[name], default="")

@@ -45,6 +45,23 @@ def test_what_was_inlined_counts_once_at_the_candidates_own_line() -> None:
     assert hot[0].share > 0.4
 
 
+def test_tables_of_a_page_may_differ_in_their_columns() -> None:
+    page = (PAGES / "transpose.source.csv").read_text()
+    wider = (
+        '"File Path","/tmp/candidate.cu"\n"Function Name","second(float *)"\n'
+        '"Line No","Source","Address","Source","Extra","# Samples","stall_wait","stall_math","B"\n'
+        '"7","x += 1;","-","-","0","4","1","3","0"\n'
+        '"","","0x10","FADD R1","0","4","1","3","0"\n'
+    )
+    columns = page.splitlines()[2].count(",")
+    assert wider.splitlines()[2].count(",") != columns
+    for pages in (page + wider, wider + page):
+        hot = parse_source(pages)
+        assert hot["transpose"] == parse_source(page)["transpose"]
+        (spot,) = hot["second"]
+        assert (spot.line, spot.share, spot.reason, spot.instruction) == (7, 1, "math", "FADD R1")
+
+
 def test_names_of_kernels_are_told_from_what_surrounds_them() -> None:
     assert bare_name("void gemm<cute::C<(int)64>, half>(T1, T2)") == "gemm"
     assert bare_name("(anonymous namespace)::ns::scale(const float *)") == "scale"
