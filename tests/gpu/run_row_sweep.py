@@ -140,7 +140,8 @@ def timed(call: Any, flush: torch.Tensor | None, *, spin: bool) -> tuple[float, 
     which then waits between the events.
     """
     start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record(), stop.record()  # they are made by their first use
+    for event in (start, stop):
+        event.record()  # it is made by its first use
     torch.cuda.synchronize()
     if flush is not None:
         flush.zero_()
@@ -169,8 +170,8 @@ def kernels(call: Any, inputs: list[torch.Tensor]) -> dict[str, float]:
 
 def show(task: str, found: Mapping[str, Any], nbytes: int) -> None:
     """One line per variant, the fastest first."""
-    timed = {name: each for name, each in found.items() if each.get("samples_us")}
-    for name, each in sorted(timed.items(), key=lambda item: median(item[1]["samples_us"])):
+    sampled = {name: each for name, each in found.items() if each.get("samples_us")}
+    for name, each in sorted(sampled.items(), key=lambda item: median(item[1]["samples_us"])):
         time_us = median(each["samples_us"])
         sys.stdout.write(
             f"{task} {name}: {time_us:.1f} us, {nbytes / time_us / 1e6:.2f} TB/s, "
@@ -178,7 +179,7 @@ def show(task: str, found: Mapping[str, Any], nbytes: int) -> None:
             f"host {median(each['host_us']):.1f} us, "
             f"off by {each.get('difference', 0):.1e} {each.get('kernels_us', '')}\n"
         )
-    for name in found.keys() - timed.keys():
+    for name in found.keys() - sampled.keys():
         sys.stdout.write(f"{task} {name}: {found[name]['error'][:300]}\n")
     sys.stdout.flush()
 
