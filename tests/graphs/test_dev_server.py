@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "tests" / "kernelbench" / "custom" / "small_swish.py"
 KERNEL = (Path(__file__).parent / "kernels" / "swish.cu").read_text()
 FIRST = f"INTENT: plain\n```cuda\n{KERNEL}```\n"
+# Beside the interpreter: a virtual environment need not be on PATH, and in CI it is not.
+PROGRAM = shutil.which("langgraph", path=sysconfig.get_path("scripts"))
 _START_S = 90.0
 
 
@@ -39,11 +42,10 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = shutil.which("langgraph")
-        assert command is not None
+        assert PROGRAM is not None
         with self.log.open("a") as output:
             self._process = subprocess.Popen(
-                [command, "dev", "--no-browser", "--no-reload", "--port", str(self._port)],
+                [PROGRAM, "dev", "--no-browser", "--no-reload", "--port", str(self._port)],
                 cwd=self._folder,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -81,7 +83,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    if shutil.which("langgraph") is None:
+    if PROGRAM is None:
         pytest.skip("langgraph-cli is not installed")
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed")
