@@ -77,6 +77,14 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for text in lists for child in text.read_text(encoding="utf-8").split()]
 
 
+def is_worker(pid: int) -> bool:
+    """Whether it runs the worker's module: a run has short-lived children of other kinds, too."""
+    try:
+        return b"cutegen.execution.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return False
+
+
 def gone_soon(pid: int) -> bool:
     deadline = time.monotonic() + 5
     while exists(pid) and time.monotonic() < deadline:
@@ -138,7 +146,7 @@ with WorkerSession(
 """
     with subprocess.Popen([sys.executable, "-c", script], start_new_session=True) as parent:
         deadline = time.monotonic() + 60
-        while not (workers := children_of(parent.pid)):
+        while not (workers := list(filter(is_worker, children_of(parent.pid)))):
             assert time.monotonic() < deadline
             assert parent.poll() is None
             time.sleep(0.02)
