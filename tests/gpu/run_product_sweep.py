@@ -28,18 +28,26 @@ from cutegen.measurement.environment import git_commit  # noqa: E402
 from cutegen.spec import KernelSpec  # noqa: E402
 
 HALF = 1000  # tasks from here on are extents of half-precision squares
+FUSED = {"fused": True, "stages": 2}
 VARIANTS: Mapping[int, Mapping[str, dict[str, Any]]] = {
     1: {
         "full": {},
-        "chain2": {"chain": 2},
         "single": {"cluster": 1},
-        "wide": {"block_n": 192, "stages": 2},
-        "tf32": {"halves": False},
+        "fused": FUSED,
+        "fused single": FUSED | {"cluster": 1},
     },
-    7: {"full": {}, "single": {"cluster": 1}, "narrow": {"block_n": 64}},
-    3: {"full": {}, "chain2": {"chain": 2}},
-    14: {"full": {}, "pairs": {"cluster": 2}},
-    6: {"full": {}},
+    7: {
+        "full": {},
+        "one large block": {"block_m": 128, "resident": 1, "stages": 3},
+        "large pairs": {"block_m": 128, "resident": 1, "stages": 3, "cluster": 2},
+    },
+    3: {"full": {}, "fused": FUSED},
+    14: {"full": {}, "pairs": {"cluster": 2}, "fused": FUSED | {"cluster": 1}},
+    6: {
+        "full": {},
+        "single": {"cluster": 1},
+        "split before": {"fused": False, "stages": 3},
+    },
     4096: {
         "full": {},
         "single": {"cluster": 1},

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from cutegen.agents.models.playbook.design import Design, Move
 from cutegen.agents.models.playbook.matmul_moves import (
+    FUSED,
     HALVES,
     MULTICAST,
     PREFETCH,
@@ -41,7 +42,8 @@ class MatmulDesign(Design):
     bytes deep. What the spec and the machine allow stands beside the decisions: ``half`` for
     factors of one 16-bit type, ``hopper`` for wgmma and TMA, ``passes`` for the products of parts
     that make one product of factors, ``deep`` for fewer tiles than multiprocessors and a long K,
-    ``triangle`` for a result with tiles that hold nothing but zeros.
+    ``triangle`` for a result with tiles that hold nothing but zeros, ``shallow`` for a K so short
+    that writing the result takes longest.
     """
 
     family: ClassVar[str] = "matmul"
@@ -61,10 +63,13 @@ class MatmulDesign(Design):
     passes: int = 1
     wgmma: bool = False
     halves: bool = False
+    fused: bool = False
+    resident: int = 1
     cluster: int = 1
     chain: int = 1
     triangle: bool = False
     deep: bool = False
+    shallow: bool = False
     split: bool = False
 
     def template_name(self) -> str:
@@ -85,7 +90,11 @@ class MatmulDesign(Design):
 
     def ring_bytes(self) -> int:
         """Bytes of dynamic shared memory that the design with wgmma takes per block."""
-        ring = _LINE * (self.block_m + self.block_n) * self.parts * self.stages
+        rows = _LINE * (self.block_m + self.block_n)
+        if self.fused:  # a row of a tile in fp32 is two lines; split, B's are in two buffers
+            ring = 2 * rows * self.stages + (2 * _LINE * self.parts + 8) * self.block_n
+        else:
+            ring = rows * self.parts * self.stages
         return ring + _STORE_BYTES * self.consumers // 32 + _BARRIERS
 
     def tensor_bytes(self) -> int:
@@ -96,7 +105,7 @@ class MatmulDesign(Design):
         """What can still be changed about the structure, in the order of an expert."""
         if self.wgmma:
             return self._hopper_moves()
-        hopper = (wgmma_of(self.passes),) if self.hopper else ()
+        hopper = (wgmma_of(self.passes, self.shallow),) if self.hopper else ()
         if self.tensor:
             return hopper
         cores = (TENSOR,) if self.half else ()
@@ -108,9 +117,13 @@ class MatmulDesign(Design):
     def _hopper_moves(self) -> tuple[Move, ...]:
         split = (SPLIT,) if self.deep and not self.split else ()
         halves = () if self.halves or self.half else (HALVES,)
-        # a triangle of single tiles falls to the multiprocessors more evenly than one of pairs
-        multicast = (MULTICAST,) if self.cluster == 1 and not self.triangle else ()
-        return (*split, *halves, *multicast)
+        # where tiles are few, a factor is split as often as otherwise; where they are many, more often
+        fused: tuple[Move, ...] = ()
+        if self.halves and not (self.fused or self.shallow):
+            fused = (FUSED._replace(alternative=not self.deep),)
+        single = self.triangle or self.resident > 1
+        multicast = (MULTICAST,) if self.cluster == 1 and not single else ()
+        return (*split, *halves, *multicast, *fused)
 
     def first_moves(self) -> tuple[Move, ...]:
         """From the plain design to others that may serve as a first kernel where it fails."""
@@ -165,7 +178,7 @@ class MatmulDesign(Design):
 
     def _hopper_tuning(self) -> tuple[Move, ...]:
         """What fits shared memory, and registers where sums are kept twice."""
-        chains = (2, 4, 1) if self.passes > 1 else ()
+        chains = (2, 4, 1) if self.passes > 1 and not self.fused else ()
         widest = _REGISTERS * 2 if self.passes > 1 else max(_WIDTHS)
         moves = (
             *(chain_of(tiles, self.chain) for tiles in chains if tiles != self.chain),
@@ -181,5 +194,7 @@ class MatmulDesign(Design):
             ),
         )
         return tuple(
-            move for move in moves if self.after(move).ring_bytes() <= DYNAMIC_SHARED_BYTES
+            move
+            for move in moves
+            if self.after(move).ring_bytes() * self.resident <= DYNAMIC_SHARED_BYTES
         )

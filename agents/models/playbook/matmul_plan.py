@@ -18,6 +18,7 @@ from cutegen.toolchain.nvcc import DEFAULT_ARCH
 _TILE = 128
 _FEW_TILES = 66  # half of the multiprocessors of an H100 or H200
 _LONG = 4096
+_SHORT = 128
 
 
 class MatmulPlan:
@@ -76,6 +77,7 @@ class MatmulPlan:
             hopper=self._hopper and (single or half) and self.compute is DType.FLOAT32,
             triangle=bool(self.product.triangle),
             deep=self._is_deep(),
+            shallow=self._depth() <= _SHORT,
             passes=3 if single and self.spec.math_mode is MathMode.FP32 else 1,
         )
 
@@ -83,8 +85,10 @@ class MatmulPlan:
         """Whether tiles of the timed result leave most multiprocessors idle, and K is long."""
         *leading, rows, columns = (1, *self.product.shape)
         tiles = -(-rows // _TILE) * -(-columns // _TILE) * prod(leading)
-        depth = self.product.a.tensor.shape[-2 if self.product.a.swapped else -1]
-        return not self.product.triangle and tiles <= _FEW_TILES and depth >= _LONG
+        return not self.product.triangle and tiles <= _FEW_TILES and self._depth() >= _LONG
+
+    def _depth(self) -> int:
+        return self.product.a.tensor.shape[-2 if self.product.a.swapped else -1]
 
     def render(self, design: MatmulDesign) -> str:
         """The source of one design."""
@@ -93,7 +97,7 @@ class MatmulPlan:
     def fits(self, design: MatmulDesign) -> bool:
         """Whether the design's shared memory is no more than a block may have."""
         most = DYNAMIC_SHARED_BYTES if design.wgmma else STATIC_SHARED_BYTES
-        return self.shared_bytes(design) <= most
+        return self.shared_bytes(design) * design.resident <= most
 
     def shared_bytes(self, design: MatmulDesign) -> int:
         """Bytes of shared memory per block."""

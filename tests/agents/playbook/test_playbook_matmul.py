@@ -62,7 +62,14 @@ TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k"
             lambda a, b: torch.triu(a.T @ b),
             [rand(40, 150), rand(40, 72)],
             "fp32",
-            HOPPER | {"halves": True, "cluster": 2},
+            HOPPER | {"halves": True, "cluster": 2, "resident": 2},
+        ),
+        # split where they are multiplied: both contiguous along M and N, repacked, in slices of K
+        (
+            transposed,
+            [rand(1100, 69), rand(77, 1100)],
+            "fp32",
+            HOPPER | {"halves": True, "fused": True, "block_m": 128, "cluster": 2, "split": True},
         ),
         # both factors contiguous along M and N, in lines that TMA cannot address as they are
         (
@@ -87,6 +94,7 @@ TENSOR = {"tiled": True, "tensor": True, "block_m": 64, "block_n": 64, "block_k"
         "batched odd tensor cores",
         "three passes in slices",
         "triangle by halves in clusters",
+        "split where they are multiplied",
         "wgmma of 16-bit transposes",
         "batched triangles",
     ],
