@@ -2,6 +2,7 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,16 +58,26 @@ def evaluate(
         from cutegen.report.terminal import show_verdict
         from cutegen.spec import KernelSpec
         from cutegen.store import write_atomically
+        from cutegen.verification.plan import plan_checks
 
         source = _source(kernel)
         stages.end("start")
         reference = KernelSpec.from_kernelbench(spec, math_mode=math, seed=seed)
         stages.end("spec")
         judge = resolve_executor(executor)
-        judge.build(reference, source)  # kept in the cache, so what follows builds nothing
+        with ThreadPoolExecutor(1) as pool:  # what is checked is found while the compiler works
+            planned = pool.submit(plan_checks, reference, source)
+            build = judge.build(reference, source)  # cached: what follows builds nothing
+            planned.result()
         stages.end("build")
         verdict = judge.evaluate(
-            EvaluationJob(spec=reference, source=source, seed=seed, timeout_s=timeout_s)
+            EvaluationJob(
+                spec=reference,
+                source=source,
+                seed=seed,
+                timeout_s=timeout_s,
+                taken_if_passed=True,
+            )
         )
         stages.end("verdict")
         measurement = (
@@ -87,6 +98,7 @@ def evaluate(
             "measurement": measurement.model_dump(mode="json") if measurement else None,
             "causes": causes,
             "stages": stages.seconds,
+            "toolchain_s": 0.0 if build.cached else round(build.seconds, 3),
         }
         if runs_dir is not None:
             kept = runs_dir / "evaluations" / f"{candidate_id(source, reference.id)}.json"

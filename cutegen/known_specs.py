@@ -74,9 +74,9 @@ def _derived_once(
         options: Whatever else the spec depends on, as JSON values.
         derive: Derives it; what it raises is not kept.
     """
-    if not _says_all(text):
+    if not says_all(text):
         return derive()
-    key = json.dumps([text, options, torch.__version__, sys.version, _this_package()])
+    key = json.dumps([text, options, torch.__version__, sys.version, this_package()])
     kept = default_cache_dir() / "specs" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
     with contextlib.suppress(OSError, ValidationError):  # absent or damaged: derived anew
         known = KernelSpec.model_validate_json(kept.read_bytes())
@@ -89,7 +89,8 @@ def _derived_once(
     return spec
 
 
-def _says_all(text: str) -> bool:
+def says_all(text: str) -> bool:
+    """Whether a reference file's text alone decides what it computes."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
@@ -105,7 +106,7 @@ def _says_all(text: str) -> bool:
     }
 
 
-def _this_package() -> str:
+def this_package() -> str:
     """Hash of the modules that derive specs: another version may derive another one."""
     digest = hashlib.sha256()
     for module in sorted(_HERE.glob("*.py")):

@@ -46,7 +46,12 @@ def verify(state: State, shop: Workshop) -> State:
         if attempt["status"]:  # a variant that was not built
             judged.append(attempt)
             continue
-        job = EvaluationJob(spec=shop.spec, source=shop.source(attempt), seed=shop.settings.seed)
+        job = EvaluationJob(
+            spec=shop.spec,
+            source=shop.source(attempt),
+            seed=shop.settings.seed,
+            taken_if_passed=not state.get("best"),
+        )
         verdict = shop.executor.evaluate(job)
         _tell_verified(shop, attempt, verdict)
         if verdict.passed:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cutegen.agents.models.choice import check_agents
 from cutegen.agents.models.prices import PRICES, price_of
-from cutegen.execution.cuda import architecture
+from cutegen.execution.bench import architecture
 from cutegen.graphs.context import Context
 from cutegen.graphs.policies import policy_of
 from cutegen.graphs.settings import Settings

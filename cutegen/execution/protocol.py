@@ -11,17 +11,23 @@ from cutegen.verification.verdict import Verdict
 
 
 class EvaluationJob(Frozen):
-    """Verify one source against its spec. The same seed gives the same inputs."""
+    """Verify one source against its spec. The same seed gives the same inputs.
+
+    ``taken_if_passed`` says that there is nothing to be beaten: what would be asked of such a
+    kernel after its measurement is then asked beside the ladder, and known when it is measured.
+    """
 
     spec: KernelSpec
     source: str
     seed: int = 0
     timeout_s: float = 60.0  # per launch, not per job
+    taken_if_passed: bool = False
 
 
 class MeasurementJob(Frozen):
     """Time one verified source, interleaved with the incumbent and with PyTorch eager.
 
+    ``samples`` are taken at most: a series of long calls ends when it shows enough.
     ``compiled`` adds a baseline by ``torch.compile``, which takes a while to start.
     """
 
@@ -35,7 +41,7 @@ class MeasurementJob(Frozen):
 
 
 class RaceJob(Frozen):
-    """Time verified variants of one kernel by turns, to find the fastest."""
+    """Time verified variants of one kernel by turns, at most ``samples``, to find the fastest."""
 
     spec: KernelSpec
     sources: tuple[str, ...]

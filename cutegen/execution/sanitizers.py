@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from torch import Tensor
 
@@ -39,46 +39,68 @@ class _Running(NamedTuple):
     log: Path
 
 
-def sanitize(
-    sanitizer: Path,
-    spec: KernelSpec,
-    case: Case,
-    inputs: Mapping[str, Tensor],
-    library: Path,
-    *,
-    cudart: str,
-    device: int = 0,
-    tools: Sequence[str] = TOOLS,
-    timeout_s: float = 60.0,
-) -> SanitizerReport:
-    """Launch a candidate once under each tool.
+class Sanitizing:
+    """The tools at work, each on one launch of a candidate. Leaving the context ends them."""
 
-    Args:
-        sanitizer: The ``compute-sanitizer`` program.
-        spec: The contract.
-        case: A small case: tools slow kernels down up to a hundred times.
-        inputs: Its inputs, parameters and buffers by name.
-        library: The candidate, built with line numbers.
-        cudart: Path of libcudart.
-        device: CUDA device index.
-        tools: Which of ``TOOLS`` to run.
-        timeout_s: Limit for all of them together.
-    """
-    began = time.monotonic()
-    with TemporaryDirectory(prefix="cutegen-sanitizer-") as folder:
-        job = write_job(
-            Path(folder),
-            spec,
-            case,
-            inputs,
-            {"library": str(library), "cudart": cudart, "device": device},
-        )
-        running = [_start(sanitizer, tool, Path(folder), job) for tool in tools]
+    def __init__(
+        self,
+        sanitizer: Path,
+        spec: KernelSpec,
+        case: Case,
+        inputs: Mapping[str, Tensor],
+        library: Path,
+        *,
+        cudart: str,
+        device: int = 0,
+        tools: Sequence[str] = TOOLS,
+        timeout_s: float = 60.0,
+    ) -> None:
+        """Start them.
+
+        Args:
+            sanitizer: The ``compute-sanitizer`` program.
+            spec: The contract.
+            case: A small case: tools slow kernels down up to a hundred times.
+            inputs: Its inputs, parameters and buffers by name.
+            library: The candidate, built with line numbers.
+            cudart: Path of libcudart.
+            device: CUDA device index.
+            tools: Which of ``TOOLS`` to run.
+            timeout_s: Limit for all of them together.
+        """
+        self._began = time.monotonic()
+        self._deadline = self._began + timeout_s
+        self._running: list[_Running] = []
+        self._folder = TemporaryDirectory(prefix="cutegen-sanitizer-")
+        folder = Path(self._folder.name)
+        try:
+            places: dict[str, str | int] = {
+                "library": str(library),
+                "cudart": cudart,
+                "device": device,
+            }
+            job = write_job(folder, spec, case, inputs, places)
+            for tool in tools:
+                self._running.append(_start(sanitizer, tool, folder, job))
+        except BaseException:
+            self.stop()
+            raise
+
+    def __enter__(self) -> Self:
+        """They have been started."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End those that still run."""
+        self.stop()
+
+    def finish(self) -> SanitizerReport:
+        """Wait for all of them, and read what they found. Call it once, before ``stop``."""
         findings: list[SanitizerFinding] = []
         ran: list[str] = []
         skipped: dict[str, str] = {}
-        for tool in running:
-            reason = _wait(tool, began + timeout_s)
+        for tool in self._running:
+            reason = _wait(tool, self._deadline)
             log = _read(tool.log)
             reason = reason or refusal_of_tool(log)
             if not reason and "========= " not in log:
@@ -88,12 +110,19 @@ def sanitize(
             else:
                 ran.append(tool.tool)
             findings += parse_sanitizer(tool.tool, log)
-    return SanitizerReport(
-        findings=tuple(findings),
-        ran=tuple(ran),
-        skipped=skipped,
-        seconds=time.monotonic() - began,
-    )
+        return SanitizerReport(
+            findings=tuple(findings),
+            ran=tuple(ran),
+            skipped=skipped,
+            seconds=time.monotonic() - self._began,
+        )
+
+    def stop(self) -> None:
+        """End their process groups, and remove their files."""
+        for tool in self._running:
+            _end(tool)
+        self._running.clear()
+        self._folder.cleanup()
 
 
 def _start(sanitizer: Path, tool: str, folder: Path, job: Path) -> _Running:
@@ -128,10 +157,15 @@ def _wait(running: _Running, deadline: float) -> str:
         reason = ""
     except subprocess.TimeoutExpired:
         reason = "it did not end in time"
+    _end(running)
+    return reason
+
+
+def _end(running: _Running) -> None:
+    """Kill the group. The tool itself may have ended, and what it started live on."""
     with suppress(ProcessLookupError):
         os.killpg(running.process.pid, signal.SIGKILL)
     running.process.wait()
-    return reason
 
 
 def _read(path: Path) -> str:

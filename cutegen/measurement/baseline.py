@@ -40,7 +40,7 @@ class _Baseline:
         self._flush = torch.empty(size, dtype=torch.uint8, device=self._device)
         self._start = timing_event()
         self._stop = timing_event()
-        self._forward: Callable[[], object]
+        self._forward: Callable[[], object] = _nothing
 
     def describe(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
         """What device this is, and what runs on it."""
@@ -63,6 +63,8 @@ class _Baseline:
 
     def load(self, request: Message) -> Message:
         """Build the reference and its inputs on the device, and call it once."""
+        self.unload({})
+        torch.set_default_device(None)  # an earlier reference may have needed it
         spec = KernelSpec.model_validate(request["spec"])
         set_math_mode(spec.math_mode)
         module = spec.reference.build().to(self._device)
@@ -85,6 +87,12 @@ class _Baseline:
                 torch.set_default_device(self._device)
                 forward()
             torch.cuda.synchronize()
+        return {}
+
+    def unload(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
+        """Forget the reference and its inputs, and give their memory back."""
+        self._forward = _nothing
+        torch.cuda.empty_cache()
         return {}
 
     def sample(self, request: Message) -> Message:  # noqa: ARG002 - the table's signature
@@ -135,6 +143,10 @@ class _Baseline:
         return median(times[_CALLS // 5 :])
 
 
+def _nothing() -> None:
+    """What is called while no reference is loaded."""
+
+
 def _arguments(spec: KernelSpec, seed: int, device: torch.device) -> tuple[Tensor | float, ...]:
     """The arguments of ``forward`` in order, with the values that the candidate gets."""
     tensors = draw_inputs(spec, spec.timed, Distribution.NORMAL, seed, device)
@@ -155,6 +167,7 @@ def main(argument: str) -> None:
             "describe": baseline.describe,
             "ceilings": baseline.ceilings,
             "load": baseline.load,
+            "unload": baseline.unload,
             "sample": baseline.sample,
             "calls": baseline.calls,
         }

@@ -39,10 +39,11 @@ class Baseline:
         self.timeout_s = timeout_s
         self.residuals_us: list[float] = []
         self.facts: dict[str, JsonValue] = {}
+        self._loaded: tuple[str, Variant, int] | None = None
         self._process = WorkerProcess(None, device=device, module=_MODULE, wait=False)
 
     def __enter__(self) -> Self:
-        """Wait until the process is up.
+        """Wait until the process is up; at once when it is.
 
         Raises:
             BaselineError: It did not come up; the message holds its own words.
@@ -73,6 +74,7 @@ class Baseline:
         driver = driver_version()
 
         def measure() -> Ceilings:
+            self._loaded = None  # measuring changes the math mode
             reply = self._ask("ceilings", _LOAD_TIMEOUT_S, driver=driver)
             return Ceilings.model_validate(reply["ceilings"])
 
@@ -83,12 +85,28 @@ class Baseline:
     def load(self, spec: KernelSpec, variant: Variant = "eager", seed: int = 0) -> None:
         """Build the reference on the device; from then on ``sample`` times it.
 
+        What is loaded already is not loaded again.
+
         Raises:
             BaselineError: The reference does not run there, for want of memory for example.
         """
+        wanted = (spec.id, variant, seed)
+        if self._loaded == wanted:
+            return
+        self._loaded = None
         self._ask(
             "load", _LOAD_TIMEOUT_S, spec=spec.model_dump(mode="json"), variant=variant, seed=seed
         )
+        self._loaded = wanted
+
+    def unload(self) -> None:
+        """Give the reference's device memory back.
+
+        Raises:
+            BaselineError: The process does not answer.
+        """
+        self._loaded = None
+        self._ask("unload", self.timeout_s)
 
     def sample(self) -> float:
         """Time one call on a cold L2, in microseconds.
@@ -126,5 +144,6 @@ class Baseline:
             log = self._process.close()
             raise BaselineError(f"the PyTorch baseline: {error}\n{log[-2000:]}") from error
         if reply["error"]:
+            self._process.close()  # what failed once is not asked again
             raise BaselineError(f"the PyTorch baseline failed in {operation}: {reply['error']}")
         return {name: value for name, value in reply.items() if name != "error"}

@@ -32,8 +32,9 @@ class Comparison(Frozen):
     Both times are interquartile means, not medians: short kernels on an H200 take one of two
     times some 3 % apart, at random, and a median then jumps from one to the other.
 
-    ``low`` and ``high`` bound it with 95 % confidence; ``noise`` is its standard error as a
-    fraction, and ``needed`` the gain that a change takes. ``sentence`` tells it to a reader.
+    ``low`` and ``high`` bound it with 95 % confidence, at all looks together that were taken at
+    the samples; ``noise`` is its standard error as a fraction, and ``needed`` the gain that a
+    change takes. ``sentence`` tells it to a reader.
     """
 
     ratio: float
@@ -77,7 +78,7 @@ def is_faster(candidate: Timing, incumbent: Timing, min_gain: float = MIN_GAIN) 
     if not candidate.samples_us or not incumbent.samples_us:
         raise ValueError("a timing without samples cannot be compared")
     ratios = _bootstrap(np.asarray(candidate.samples_us), np.asarray(incumbent.samples_us))
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - CONFIDENCE) / 2 / max(candidate.looks, incumbent.looks)  # see stopping.py
     low, high = (float(bound) for bound in np.quantile(ratios, (tail, 1 - tail)))
     ratio = float(
         middle(np.asarray(incumbent.samples_us)) / middle(np.asarray(candidate.samples_us))

@@ -19,6 +19,7 @@ from cutegen.measurement.sampling import (
     SampleFailedError,
     interleave,
 )
+from cutegen.measurement.stopping import decided, narrow
 from cutegen.measurement.telemetry import RoundWatch, Telemetry
 from cutegen.measurement.timing import CallFigures, Measurement, MeasurementState, Timing
 from cutegen.spec import KernelSpec
@@ -58,6 +59,10 @@ def measure_candidate(
 ) -> Measurement:
     """Time a candidate with its incumbent and PyTorch, by turns, alone on the device.
 
+    Where there is an incumbent, it is the one to be beaten: PyTorch's baselines then take part
+    in every fourth round, and the series may end once it is clear which of the two is faster.
+    Without one, it may end once the speedups are known to 0.5 %.
+
     Args:
         spec: What the candidate implements.
         candidate: Its worker, loaded with the timed case.
@@ -65,7 +70,7 @@ def measure_candidate(
         ceilings: The device's ceilings (``eager.ceilings()``, asked for before loading).
         incumbent: The worker of the kernel to be beaten.
         more_baselines: Other loaded baselines by name, such as ``compile``.
-        samples: Rounds, at least 50.
+        samples: Rounds at most, and at least 50.
         warm_up_s: Seconds of warm-up per worker.
         device: CUDA device index.
 
@@ -73,17 +78,26 @@ def measure_candidate(
         MEASURED with all timings, or REFUSED with the reason and, for a time that is not
         believed, with the timings that led to it. Never raises for what a kernel did.
     """
-    workers: dict[str, CallWorker] = {CANDIDATE: candidate, EAGER: eager}
+    baselines: dict[str, CallWorker] = {EAGER: eager, **(more_baselines or {})}
+    workers: dict[str, CallWorker] = {CANDIDATE: candidate, **baselines}
     if incumbent is not None:
         workers[INCUMBENT] = incumbent
-    workers |= more_baselines or {}
     environment = record(eager.facts)
     with exclusive(device), Telemetry(str(eager.facts.get("uuid", ""))) as telemetry:
         watch = RoundWatch(telemetry)
         environment["before"] = telemetry.read().model_dump(mode="json")
         try:
-            timings = interleave(workers, samples, warm_up_s=warm_up_s, disturbed=watch.disturbed)
-            late = late_work(candidate.residuals_us[-samples:], eager.residuals_us[-samples:])
+            timings = interleave(
+                workers,
+                samples,
+                warm_up_s=warm_up_s,
+                disturbed=watch.disturbed,
+                enough=narrow(CANDIDATE) if incumbent is None else decided(CANDIDATE, INCUMBENT),
+                spaced=() if incumbent is None else tuple(baselines),
+            )
+            late = late_work(
+                _residuals(candidate, timings[CANDIDATE]), _residuals(eager, timings[EAGER])
+            )
             calls = call_figures(workers, timings)
         except SampleFailedError as error:
             return Measurement(
@@ -177,6 +191,11 @@ def late_work(candidate: Sequence[float], baseline: Sequence[float]) -> str:
         f"the device is busy for {excess:.0f} µs after the stop event: work is done off the "
         "launch stream, so this time is refused"
     )
+
+
+def _residuals(worker: CallWorker, timing: Timing) -> list[float]:
+    """Those of the samples that a timing kept, the last ones taken."""
+    return worker.residuals_us[-len(timing.samples_us) :]
 
 
 def _overhead_us(timing: Timing) -> float:

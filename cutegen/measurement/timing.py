@@ -18,11 +18,13 @@ class Timing(Frozen):
 
     ``wall_us`` holds, for the same calls, the host's wall clock around the whole request
     (flush, launch, wait, reply): no time to boast of, but one the kernel cannot forge.
+    ``looks`` says how often the series was looked at to end it; intervals allow for that.
     """
 
     samples_us: tuple[float, ...]
     wall_us: tuple[float, ...] = ()
     method: str = METHOD
+    looks: int = 1
 
     @cached_property
     def median_us(self) -> float:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from cutegen.spec import Case, KernelSpec
-from cutegen.verification.edge_shapes import edge_cases
+from cutegen.verification.known_edges import known_edge_cases
 from cutegen.verification.tiles import Tiles, tiles_of
 
 
@@ -22,4 +22,4 @@ class CheckPlan:
 def plan_checks(spec: KernelSpec, source: str) -> CheckPlan:
     """Read the candidate's tiles, and make cases of them; no source, usual tiles."""
     tiles = tiles_of(source)
-    return CheckPlan(edges=edge_cases(spec, tiles), tiles=tiles)
+    return CheckPlan(edges=known_edge_cases(spec, tiles), tiles=tiles)

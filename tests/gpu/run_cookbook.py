@@ -26,7 +26,7 @@ sys.path.insert(0, str(HERE.parent / "prompts"))
 from cookbook_specs import COOKBOOK, ENTRIES  # noqa: E402 - its folder is known only now
 
 from cutegen.execution import resolve_executor  # noqa: E402
-from cutegen.execution.cuda import architecture  # noqa: E402
+from cutegen.execution.bench import architecture  # noqa: E402
 from cutegen.execution.protocol import EvaluationJob, MeasurementJob  # noqa: E402
 from cutegen.measurement.timing import Measurement  # noqa: E402
 from cutegen.spec import KernelSpec  # noqa: E402

@@ -23,7 +23,8 @@ sys.path.insert(0, str(HERE))
 
 from profile_plants import KERNELS, PLANTS  # noqa: E402 - its folder is known only now
 
-from cutegen.execution.cuda import CudaExecutor, architecture  # noqa: E402
+from cutegen.execution.bench import architecture  # noqa: E402
+from cutegen.execution.cuda import CudaExecutor  # noqa: E402
 from cutegen.measurement.ceilings import Ceilings  # noqa: E402
 from cutegen.measurement.environment import driver_version, git_commit  # noqa: E402
 from cutegen.measurement.nsight.command import Access, counter_access, run  # noqa: E402

@@ -9,7 +9,7 @@ import torch
 
 from cutegen.execution.sanitized import tools_for, with_report, would_be_taken
 from cutegen.execution.sanitizer_log import parse_sanitizer, refusal_of_tool
-from cutegen.execution.sanitizers import SanitizerReport, sanitize
+from cutegen.execution.sanitizers import SanitizerReport, Sanitizing
 from cutegen.kernel import args_structure
 from cutegen.measurement.timing import Measurement, MeasurementState, Timing
 from cutegen.spec import KernelSpec
@@ -156,7 +156,7 @@ exit 0
 """
     (tmp_path / "racecheck.log").write_text(RACECHECK, encoding="utf-8")
     x = torch.randn(8, 9)
-    report = sanitize(
+    with Sanitizing(
         sanitizer(tmp_path, script),
         spec,
         spec.timed,
@@ -164,7 +164,8 @@ exit 0
         tmp_path / "candidate.so",
         cudart="/libcudart.so",
         timeout_s=5.0,
-    )
+    ) as running:
+        report = running.finish()
     assert report.ran == ("memcheck", "racecheck")
     assert [finding.status for finding in report.findings] == [Status.RACE]
     assert "in time" in report.skipped["synccheck"]

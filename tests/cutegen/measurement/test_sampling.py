@@ -1,9 +1,11 @@
 import math
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 
 from cutegen.measurement.sampling import SampleFailedError, interleave
+from cutegen.measurement.timing import Timing
 
 
 class Recording:
@@ -76,3 +78,38 @@ def test_a_device_that_is_always_disturbed_is_timed_all_the_same() -> None:
     timings = interleave({"a": worker}, 50, warm_up_s=0, disturbed=lambda: True)
     assert len(timings["a"].samples_us) == 50
     assert len(worker.residuals_us) == 2 + 100
+
+
+class Slow(Recording):
+    """Its rounds take so long that ending early is worth it."""
+
+    def sample(self) -> float:
+        time.sleep(0.009)
+        return super().sample()
+
+
+def test_a_series_of_long_calls_ends_at_a_look_and_says_so() -> None:
+    asked: list[int] = []
+
+    def enough(timings: Mapping[str, Timing]) -> bool:
+        asked.append(len(timings["a"].samples_us))
+        return len(asked) == 2
+
+    timing = interleave({"a": Slow("a", [5.0] * 60, [])}, 50, warm_up_s=0, enough=enough)["a"]
+    assert asked == [20, 32]
+    assert (len(timing.samples_us), timing.looks) == (32, 3)
+
+
+def test_a_series_of_short_calls_is_not_looked_at() -> None:
+    worker = Recording("a", [5.0] * 60, [])
+    timing = interleave({"a": worker}, 50, warm_up_s=0, enough=lambda _: True)["a"]
+    assert (len(timing.samples_us), timing.looks) == (50, 1)
+
+
+def test_a_spaced_worker_takes_part_in_every_fourth_round() -> None:
+    calls: list[str] = []
+    workers = {name: Recording(name, [10.0] * 60, calls) for name in "abp"}
+    timings = interleave(workers, 50, warm_up_s=0, spaced="p")
+    assert "".join(calls[6:15]) == "abpbaabba"
+    counts = {name: len(timing.samples_us) for name, timing in timings.items()}
+    assert counts == {"a": 50, "b": 50, "p": 13}
