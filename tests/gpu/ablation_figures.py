@@ -25,7 +25,7 @@ def _is_whole(runs: dict[tuple[str, str], Any], spec: str) -> bool:
 
 def _row(spec: str, runs: Sequence[dict[str, Any]]) -> str:
     times = " | ".join(f"{run['time_us']:.1f} µs" for run in runs)
-    speedups = " / ".join(f"{run['speedup']:.2f}x" for run in runs)
+    speedups = " / ".join(f"{run['speedup']:.2f}x" if run["speedup"] else "?" for run in runs)
     to_best = " / ".join(f"{run['proposals_to_best']} of {run['proposals']}" for run in runs)
     builds = " / ".join(str(run["builds"]) for run in runs)
     walls = " / ".join(f"{run['wall_s']:.0f}" for run in runs)

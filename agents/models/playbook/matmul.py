@@ -117,7 +117,7 @@ class MatmulDesign(Design):
     def _hopper_moves(self) -> tuple[Move, ...]:
         split = (SPLIT,) if self.deep and not self.split else ()
         halves = () if self.halves or self.half else (HALVES,)
-        # where tiles are few, a factor is split as often as otherwise; where they are many, more often
+        # many tiles share a factor: it would be split once for each of them
         fused: tuple[Move, ...] = ()
         if self.halves and not (self.fused or self.shallow):
             fused = (FUSED._replace(alternative=not self.deep),)

@@ -121,7 +121,11 @@ class NsightCompute:
         try:
             counted = self._count(ncu, spec, build, keep)
         except (RuntimeError, OSError) as error:  # no room for the inputs, on the device or disk
-            return Counted(access=Access.FAILED, reason=str(error))
+            counted = Counted(access=Access.FAILED, reason=str(error))
+        except (ValueError, LookupError) as error:  # another release may lay out its pages anew
+            counted = Counted(
+                access=Access.FAILED, reason=f"a page of ncu reads otherwise than known: {error!r}"
+            )
         if counted.access is Access.READ:
             _READ[key] = counted
         return counted

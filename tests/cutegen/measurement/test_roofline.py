@@ -119,6 +119,16 @@ def test_work_off_the_stream_is_refused() -> None:
     assert "after the stop event" in late_work([3000.0] * 50, [9.0] * 50)
 
 
+def test_a_busy_host_is_no_hidden_work() -> None:
+    """Ten runs side by side on an H200's host: waits of 0.4 to 2 ms, most calls delayed."""
+    eager = steady(100, wall_us=370)
+    delayed = [690.0] * 20 + [2200.0] * 30
+    short = steady(56, wall_us=0).model_copy(update={"wall_us": tuple(56 + d for d in delayed)})
+    assert hidden_work(short, eager) == ""
+    worker = steady(56, wall_us=800)
+    assert "800 µs more, where PyTorch's takes 370" in hidden_work(worker, eager)
+
+
 def test_a_measurement_carries_every_timing_and_the_verdict_on_the_time(swish: KernelSpec) -> None:
     timings = {"candidate": steady(3100), "eager": steady(7462), "incumbent": steady(4000)}
     good = judge(swish, timings, H200, {"gpu": "NVIDIA H200"})

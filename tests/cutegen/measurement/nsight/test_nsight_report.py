@@ -1,4 +1,7 @@
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 from cutegen.measurement.nsight import metrics as m
 from cutegen.measurement.nsight.report import bare_name, parse_raw, parse_source
@@ -66,3 +69,14 @@ def test_names_of_kernels_are_told_from_what_surrounds_them() -> None:
     assert bare_name("void gemm<cute::C<(int)64>, half>(T1, T2)") == "gemm"
     assert bare_name("(anonymous namespace)::ns::scale(const float *)") == "scale"
     assert bare_name("void ns::scale<float>") == "scale"
+
+
+@pytest.mark.parametrize("name", ["tensor.raw.csv", "transpose.source.csv"])
+def test_a_damaged_page_raises_what_the_profiler_expects(name: str) -> None:
+    rows = (PAGES / name).read_text().splitlines()
+    parse = parse_raw if ".raw." in name else parse_source
+    for place in range(min(len(rows), 40)):
+        short = rows[place].rpartition(",")[0]
+        for page in (rows[:place], rows[place:], [*rows[:place], short, *rows[place + 1 :]]):
+            with suppress(ValueError, LookupError):
+                parse("\n".join(page))
