@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
+from cutegen.dispatch_mode import Watch
 from cutegen.reference import as_outputs, module_state
 from cutegen.spec_error import SpecError
 
@@ -32,7 +32,7 @@ class MetaRun(NamedTuple):
     multiplies: int
 
 
-class _LargestTensor(TorchDispatchMode):  # type: ignore[no-untyped-call] # PyTorch's own hook
+class _LargestTensor(Watch):
     """Watches the results of operations."""
 
     def __init__(self, elements: int) -> None:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import torch
 from pydantic import JsonValue
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from cutegen.dispatch_mode import Watch
 from cutegen.reference import evaluate
 from cutegen.spec import Case, DType, KernelSpec, MathMode
 from cutegen.verification.comparison import Target
@@ -135,7 +135,7 @@ def _whole(exact: Tensor) -> bool:
     return not exact.is_floating_point() or bool((exact == exact.round()).all())
 
 
-class LargestSum(TorchDispatchMode):  # type: ignore[no-untyped-call] # PyTorch's own hook
+class LargestSum(Watch):
     """While active, ``largest`` bounds every partial sum, in whatever order it is taken."""
 
     def __init__(self) -> None:

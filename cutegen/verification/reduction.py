@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from cutegen.dispatch_mode import Watch
 
 _PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1, "addmv": 1}
 _TRANSPOSED = 6  # the position of this argument in aten::convolution
@@ -12,7 +13,7 @@ _RUNNING = ("softmax", "cumsum", "cumprod", "logcumsumexp")
 _SHRINKING = ("sum", "mean", "var", "std", "prod", "norm", "pool", "loss")
 
 
-class SummedTerms(TorchDispatchMode):  # type: ignore[no-untyped-call] # PyTorch's own hook
+class SummedTerms(Watch):
     """While active, counts the terms of the sums that ATen operations take.
 
     ``longest`` is the longest single sum. ``total`` adds the lengths of all operations up:
