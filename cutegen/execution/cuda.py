@@ -138,11 +138,7 @@ class CudaExecutor:
     ) -> AbstractContextManager[TimedSession]:
         """A fresh worker that holds one kernel and the timed case, launched once.
 
-        Args:
-            spec: What the kernel implements.
-            source: The kernel.
-            seed: Seed of the inputs.
-            timeout_s: Limit of one launch.
+        Arguments are those of ``CudaBench.timed``.
 
         Raises:
             SampleFailedError: On entering: it could not be built, loaded or launched.
