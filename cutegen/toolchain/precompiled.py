@@ -1,4 +1,4 @@
-"""What every emulated candidate shares: CuTe's headers precompiled, and the watcher's objects.
+"""What every emulated candidate shares: CuTe's headers precompiled, the watcher and the machine.
 
 CuTe's headers take most of a build's time, so they are compiled once per compiler, flags and
 header versions; afterwards a small kernel builds in seconds.
@@ -57,7 +57,7 @@ class Recipe(Frozen):
         return (self.gxx, *CXX_FLAGS)
 
     def shared_steps(self) -> list[BuildStep]:
-        """Commands that make the precompiled header and the watcher."""
+        """Commands that make the precompiled header, the watcher and the machine."""
         header = BuildStep(
             output=_PRECOMPILED,
             inputs=(PRECOMPILED_HEADER,),
@@ -138,7 +138,7 @@ class Recipe(Frozen):
 def build_shared(recipe: Recipe, cache: BuildCache) -> BuildResult:
     """Make what candidates share, or find it in the cache.
 
-    The ``library`` of the result is the precompiled header; the watcher's objects lie beside it.
+    The ``library`` of the result is the precompiled header; the objects lie beside it.
     """
 
     def build(directory: Path) -> BuildResult:

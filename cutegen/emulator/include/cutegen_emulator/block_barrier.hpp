@@ -5,7 +5,7 @@
 
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
-inline void Machine::release_barrier(int rank) {
+void Machine::release_barrier(int rank) {
   Block& block = blocks_[rank];
   block.barrier_count = block.predicate_sum;
   block.barrier_threads = block.at_barrier;
@@ -25,7 +25,7 @@ inline void Machine::release_barrier(int rank) {
 }
 
 // Whether any thread's predicate was true.
-inline bool Machine::wait_at_barrier(bool predicate, int line, char const* what) {
+bool Machine::wait_at_barrier(bool predicate, int line, char const* what) {
   Fiber& fiber = fibers_[current_];
   Block& block = blocks_[active_];
   fiber.wait = Wait::kBlock;

@@ -5,14 +5,14 @@
 
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
-inline bool Machine::release_stalled() {
+bool Machine::release_stalled() {
   if (release_active_masks()) return true;
   bool released = false;
   for (OnStall handler : on_stall_) released = handler(*this) || released;
   return released;
 }
 
-inline std::string Machine::where(int fiber) const {
+std::string Machine::where(int fiber) const {
   if (fiber < 0) return "no thread";
   auto triple = [](uint3 v) {
     return "(" + std::to_string(v.x) + "," + std::to_string(v.y) + "," + std::to_string(v.z) + ")";
@@ -24,7 +24,7 @@ inline std::string Machine::where(int fiber) const {
 // Lanes of one warp that stand at different collectives, or some at the block's barrier: what a
 // GPU does with them is undefined, and it need not hang. A lane that is parked or spins has a
 // reason of its own, and then that is the deadlock.
-inline bool Machine::warps_diverge() const {
+bool Machine::warps_diverge() const {
   bool diverged = false;
   for (size_t f = 0; f < fibers_.size(); ++f) {
     Wait const wait = fibers_[f].wait;
@@ -35,7 +35,7 @@ inline bool Machine::warps_diverge() const {
 }
 
 // Who waits where: threads of a block that wait alike are one line of the text.
-inline void Machine::report_deadlock() {
+void Machine::report_deadlock() {
   auto alike = [](Fiber const& a, Fiber const& b) {
     return b.wait == a.wait && a.block == b.block && a.parking.line == b.parking.line &&
            a.parking.what == b.parking.what && a.parking.subject == b.parking.subject;
@@ -68,20 +68,20 @@ inline void Machine::report_deadlock() {
   record_sticky(cudaErrorLaunchFailure);
 }
 
-inline void Machine::note(Fault fault, std::string const& what) {
+void Machine::note(Fault fault, std::string const& what) {
   report("note", fault, launch_->kernel, what);
 }
 
-inline void Machine::fail(cudaError_t error, std::string const& why, int line) {
+void Machine::fail(cudaError_t error, std::string const& why, int line) {
   fail(fault_of(error), error, why, line);
 }
 
-inline void Machine::fail(Fault fault, cudaError_t error, std::string const& why, int line) {
+void Machine::fail(Fault fault, cudaError_t error, std::string const& why, int line) {
   give_up(fault, error,
           (line ? "line " + std::to_string(line) + ": " : "") + why + " (" + where(current_) + ")");
 }
 
-inline void Machine::give_up(Fault fault, cudaError_t error, std::string const& text) {
+void Machine::give_up(Fault fault, cudaError_t error, std::string const& text) {
   if (!launch_->failed.exchange(true)) {
     report("fault", fault, launch_->kernel, text);
     record_sticky(error);

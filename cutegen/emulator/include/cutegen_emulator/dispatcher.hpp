@@ -31,7 +31,7 @@ inline MachinePool& machine_pool() {
   return *pool;
 }
 
-inline Machine& own_machine() {
+Machine& own_machine() {
   if (!machine) machine = machine_pool().take();
   return *machine;
 }

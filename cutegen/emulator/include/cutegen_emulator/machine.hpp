@@ -1,4 +1,5 @@
 // What one OS thread runs at a time: the fibers of one block, or of all blocks of a cluster.
+// Candidates only call it: checks/machine.cpp has the code, which need not be built for each.
 //
 // Fibers are numbered through: thread t of the block of rank r is fiber r * stride + t, where the
 // stride is a whole number of warps. A running fiber leaves at a barrier, in a warp's meeting, or
@@ -138,9 +139,3 @@ class Machine {
 CUTEGEN_EMU_THREAD_LOCAL Machine* machine = nullptr;
 
 }  // namespace cutegen_emu
-
-#include <cutegen_emulator/block_barrier.hpp>
-#include <cutegen_emulator/deadlock.hpp>
-#include <cutegen_emulator/scheduler.hpp>
-#include <cutegen_emulator/spinning.hpp>
-#include <cutegen_emulator/warp_meeting.hpp>

@@ -6,17 +6,17 @@
 
 namespace cutegen_emu __attribute__((visibility("hidden"))) {
 
-inline Machine::Machine() {
+Machine::Machine() {
   blocks_.resize(1);
   shared_.emplace_back(new SharedMemory);
   blocks_[0].shared = shared_[0].get();
 }
 
-inline Machine::~Machine() = default;
+Machine::~Machine() = default;
 
-inline void fiber_main() { machine->run_here(); }
+void fiber_main() { machine->run_here(); }
 
-inline void Machine::begin_launch(LaunchState& launch) {
+void Machine::begin_launch(LaunchState& launch) {
   launch_ = &launch;
   blockDim = launch.block;
   gridDim = launch.grid;
@@ -43,7 +43,7 @@ inline void Machine::begin_launch(LaunchState& launch) {
   }
 }
 
-inline void Machine::begin_cluster(uint3 place, uint64_t linear) {
+void Machine::begin_cluster(uint3 place, uint64_t linear) {
   ++generation_;
   random_ = Random(launch_->seed ^ (linear + 1) * 0xA24BAED4963EE407u);
   ready_head_ = ready_count_ = 0;
@@ -75,7 +75,7 @@ inline void Machine::begin_cluster(uint3 place, uint64_t linear) {
   }
 }
 
-inline void Machine::run_cluster(uint3 place, uint64_t linear) {
+void Machine::run_cluster(uint3 place, uint64_t linear) {
   begin_cluster(place, linear);
   ++launch_->running;
   while (alive_ > 0) {
@@ -90,7 +90,7 @@ inline void Machine::run_cluster(uint3 place, uint64_t linear) {
   end_cluster();
 }
 
-inline void Machine::end_cluster() {
+void Machine::end_cluster() {
   if (alive_) {  // it was given up
     for (Fiber& fiber : fibers_) {
       if (fiber.stack) stacks_.give(fiber.stack);
@@ -110,12 +110,12 @@ inline void Machine::end_cluster() {
   }
 }
 
-inline void Machine::make_ready(int fiber) {
+void Machine::make_ready(int fiber) {
   fibers_[fiber].wait = Wait::kNothing;
   ready_[(ready_head_ + ready_count_++) & (ready_.size() - 1)] = uint16_t(fiber);
 }
 
-inline int Machine::next_ready() {
+int Machine::next_ready() {
   if (ready_count_ == 0) return -1;
   size_t const wrap = ready_.size() - 1;
   if (launch_->order == Order::kRandom) {
@@ -126,7 +126,7 @@ inline int Machine::next_ready() {
   return ready_[ready_head_++ & wrap];
 }
 
-inline void Machine::activate(int fiber) {
+void Machine::activate(int fiber) {
   current_ = fiber;
   threadIdx = fibers_[fiber].index;
   if (fibers_[fiber].block != active_) {
@@ -136,7 +136,7 @@ inline void Machine::activate(int fiber) {
 }
 
 // Where a thread goes on, or begins on a stack of its own.
-inline void* Machine::entrance(int number) {
+void* Machine::entrance(int number) {
   Fiber& fiber = fibers_[number];
   if (!fiber.stack) {
     fiber.stack = stacks_.take();
@@ -145,14 +145,14 @@ inline void* Machine::entrance(int number) {
   return fiber.stack_pointer;
 }
 
-inline void Machine::reap() {
+void Machine::reap() {
   if (!dead_) return;
   stacks_.give(dead_);
   dead_ = nullptr;
 }
 
 // Called by the scheduler: returns when no thread is ready any more, or the launch has failed.
-inline void Machine::run_ready() {
+void Machine::run_ready() {
   int const fiber = next_ready();
   if (fiber < 0) return;
   activate(fiber);
@@ -161,7 +161,7 @@ inline void Machine::run_ready() {
 }
 
 // Leaves the running thread, whose turn comes again when somebody makes it ready.
-inline void Machine::suspend() {
+void Machine::suspend() {
   Fiber& fiber = fibers_[current_];
   int const next = failed() ? -1 : next_ready();
   if (next == current_) return;
@@ -175,19 +175,19 @@ inline void Machine::suspend() {
   reap();
 }
 
-inline void Machine::yield() {
+void Machine::yield() {
   make_ready(current_);
   suspend();
 }
 
-inline void Machine::park(Parking const& parking) {
+void Machine::park(Parking const& parking) {
   fibers_[current_].parking = parking;
   fibers_[current_].wait = Wait::kParked;
   suspend();
 }
 
 // The life of a stack: one thread after another, without a switch as long as none has to wait.
-inline void Machine::run_here() {
+void Machine::run_here() {
   reap();
   for (;;) {
     if (watcher) checking::begin_thread(*watcher);
@@ -215,7 +215,7 @@ inline void Machine::run_here() {
 }
 
 // The running thread has ended, and keeps nobody waiting.
-inline void Machine::retire() {
+void Machine::retire() {
   int const warp = current_ / kWarp;
   warps_[warp].alive &= ~(1u << (current_ % kWarp));
   --alive_;

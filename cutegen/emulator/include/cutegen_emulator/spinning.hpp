@@ -11,11 +11,11 @@ inline constexpr unsigned kSpinsOfNoDoubt = 1 << 16;
 inline constexpr auto kPatience = std::chrono::milliseconds(500);
 
 // Every atomic operation comes here, as each may be one of a loop.
-inline void Machine::breathe(Parking const& loop) {
+void Machine::breathe(Parking const& loop) {
   if (++spins_ % kSpinsPerTurn == 0) rest(loop);
 }
 
-inline void Machine::rest(Parking const& loop) {
+void Machine::rest(Parking const& loop) {
   int const fiber = current_;
   make_ready(fiber);
   fibers_[fiber].wait = Wait::kSpinning;
@@ -26,14 +26,14 @@ inline void Machine::rest(Parking const& loop) {
 }
 
 // Something happened that a spinning thread may have waited for.
-inline void Machine::progressed() {
+void Machine::progressed() {
   spins_ = 0;
   if (!spinning_) return;
   spinning_ = false;
   --launch_->spinning;
 }
 
-inline void Machine::look_for_livelock() {
+void Machine::look_for_livelock() {
   if (release_stalled()) return progressed();
   auto const now = std::chrono::steady_clock::now();
   uint64_t const progress = launch_->progress.load(std::memory_order_relaxed);

@@ -9,7 +9,7 @@ inline constexpr char const* kActiveMask = "__activemask";
 
 // Completes the meeting that `mask` names, if everyone alive in it has come. `caller` goes on
 // without a switch; everybody else becomes ready.
-inline bool Machine::try_meeting(int warp_index, uint32_t mask, int caller) {
+bool Machine::try_meeting(int warp_index, uint32_t mask, int caller) {
   Warp& warp = warps_[warp_index];
   uint32_t const group = mask & warp.alive;
   if (!group || (warp.waiting & group) != group) return false;
@@ -37,7 +37,7 @@ inline bool Machine::try_meeting(int warp_index, uint32_t mask, int caller) {
   return true;
 }
 
-inline uint64_t Machine::meet_warp(WarpVisit const& visit, int line) {
+uint64_t Machine::meet_warp(WarpVisit const& visit, int line) {
   Fiber& fiber = fibers_[current_];
   int const warp = current_ / kWarp;
   uint32_t const bit = 1u << (current_ % kWarp);
@@ -53,13 +53,13 @@ inline uint64_t Machine::meet_warp(WarpVisit const& visit, int line) {
   return fiber.visit.result;
 }
 
-inline uint32_t Machine::active_mask(int line) {
+uint32_t Machine::active_mask(int line) {
   // Which lanes stand together is known only when none of them can go on by itself.
   return uint32_t(meet_warp({kActiveMask, nullptr, ~0u, 0, 0, 0, 0}, line));
 }
 
 // Lanes at one __activemask() are together once nothing else in the cluster can move.
-inline bool Machine::release_active_masks() {
+bool Machine::release_active_masks() {
   bool released = false;
   for (int w = 0; w < int(warps_.size()); ++w) {
     Fiber* lanes = &fibers_[w * kWarp];

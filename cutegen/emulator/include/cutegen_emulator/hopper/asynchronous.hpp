@@ -47,16 +47,7 @@ class Asynchronous {
   // Of the running machine, for its present cluster.
   static Asynchronous& now() { return of(*machine); }
 
-  static Asynchronous& of(Machine& m) {
-    if (!m.asynchronous) {
-      m.asynchronous = std::make_shared<Asynchronous>();
-      m.when_stalled([](Machine& stalled) { return of(stalled).advance(stalled); });
-      m.when_ended([](Machine& ended) { of(ended).finish(ended); });
-    }
-    auto& self = *static_cast<Asynchronous*>(m.asynchronous.get());
-    if (self.generation_ != m.generation()) self.begin(m);
-    return self;
-  }
+  static Asynchronous& of(Machine& m);  // course.hpp
 
   void wake(int fiber) {
     ++woken_;
@@ -76,22 +67,8 @@ class Asynchronous {
   std::vector<WarpgroupThread> products;   // by fiber
 
  private:
-  void begin(Machine& m) {
-    generation_ = m.generation();
-    size_t const fibers = size_t(m.block_count()) * m.stride();
-    barriers.clear();
-    named.assign(size_t(m.block_count()) * kNamedBarriers, {});
-    cluster = {};
-    cluster_arrivals.assign(fibers, 0);
-    cluster_waits.assign(fibers, 0);
-    timed_out.assign(fibers, false);
-    loads.clear();
-    stores.assign(fibers, {});
-    warpgroups.assign(size_t(m.block_count()) * Warpgroup::kMost, {});
-    products.assign(fibers, {});
-    timeouts_ = 0;
-  }
-
+  // course.hpp
+  void begin(Machine& m);
   // No thread can run: what was put off is done until one can.
   bool advance(Machine& m);
   void finish(Machine& m);
