@@ -46,6 +46,7 @@ from cutegen.toolchain.protocol import BuildResult  # noqa: E402
 HANG_S = 10.0  # a launch of these sizes takes milliseconds
 LAUNCHES = ("hardware",) * 3  # one may be right by luck
 GPU_AT_A_TIME = 4
+UNLIKE_PER_ROW = 4  # a row may be a class of inputs of its own
 Record = dict[str, Any]
 
 
@@ -77,7 +78,18 @@ def compared(case: KernelCase, gpu: Outcome, emulator: Outcome) -> Record:
         record["apart"] = apart if np.isfinite(apart) else None
         both = gpu.status is Status.PASSED and emulator.status is Status.PASSED
         record["agree"] = both and (different == 0 if case.bound.bitwise else apart <= 1)
+        if case.bound.bitwise and different:
+            record["unlike"] = unlike(gpu.output, emulator.output)
     return record
+
+
+def unlike(gpu: torch.Tensor, emulator: torch.Tensor) -> list[list[float]]:
+    """[row, column, the GPU's value, the emulator's] of the first few elements of every row."""
+    rows: list[list[float]] = []
+    for row, (mine, other) in enumerate(zip(gpu, emulator, strict=True)):
+        columns = [c for c in range(mine.numel()) if differing(mine[c : c + 1], other[c : c + 1])]
+        rows += [[row, c, mine[c].item(), other[c].item()] for c in columns[:UNLIKE_PER_ROW]]
+    return rows
 
 
 class Builds:

@@ -181,3 +181,29 @@ cudaError_t launch(CutegenArgs const* a) {
   return cudaGetLastError();
 }
 }  // namespace tma_batched
+
+namespace tma_tfloat32 {  // what a map of type TFLOAT32 makes of floats, bit for bit
+template <class Tma, class Layout_>
+__global__ void kernel(CUTE_GRID_CONSTANT Tma const tma, Layout_ layout, uint32_t* out, int rows, int columns) {
+  __shared__ Memory<tfloat32_t, cosize_v<Layout_>> memory;
+  Tensor tile = make_tensor(make_smem_ptr(memory.tile), layout);
+  Tensor gA = local_tile(tma.get_tma_tensor(make_shape(rows, columns)), product_each(shape(layout)), make_coord(blockIdx.x, 0));
+  if (threadIdx.x == 0) {
+    initialize_barrier(memory.barrier, 1);
+    cutlass::arch::fence_barrier_init();
+    set_barrier_transaction_bytes(memory.barrier, sizeof(memory.tile));
+    copy(tma.with(memory.barrier), tma.get_slice(0).partition_S(gA), tma.get_slice(0).partition_D(tile));
+  }
+  __syncthreads();
+  wait_barrier(memory.barrier, 0);
+  Tensor bits = recast<uint32_t>(tile);
+  for (int i = threadIdx.x; i < size(layout); i += blockDim.x) out[blockIdx.x * size(layout) + i] = bits(i / columns, i % columns);
+}
+cudaError_t launch(CutegenArgs const* a) {
+  int const rows = a->a_shape[0], columns = a->a_shape[1];
+  auto layout = make_layout(Shape<_16, _128>{}, LayoutRight{});
+  auto tma = make_tma_copy(SM90_TMA_LOAD{}, rows_of(a->in_a<tfloat32_t>(), rows, columns), layout);
+  kernel<<<rows / 16, 128, 0, a->stream>>>(tma, layout, a->to<uint32_t>(), rows, columns);
+  return cudaGetLastError();
+}
+}  // namespace tma_tfloat32

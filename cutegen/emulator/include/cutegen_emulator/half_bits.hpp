@@ -1,4 +1,4 @@
-// Conversions between float and the two 16-bit formats, rounding to nearest even.
+// Conversions between float and the two 16-bit formats, rounding to nearest even, and to TF32.
 #pragma once
 
 #include <cutegen_emulator/standard.hpp>
@@ -47,5 +47,15 @@ inline uint16_t float_to_bfloat16(float x) {
 }
 
 inline float bfloat16_to_float(uint16_t b) { return bits_float(uint32_t(b) << 16); }
+
+// A float's bits rounded to the 10 fraction bits of TF32, and none below them. To nearest; that a
+// tie goes away from zero, as in cvt.rna.tf32.f32, and that a NaN stays one and becomes quiet, is
+// unmeasured until a GPU has run the conformance case tma_tfloat32.
+inline uint32_t round_to_tfloat32(uint32_t bits) {
+  constexpr uint32_t kDropped = 0x1fff;
+  bool const nan = (bits & 0x7fffffff) > 0x7f800000;
+  return (nan ? bits | 0x00400000 : (bits & 0x7fffffff) == 0x7f800000 ? bits : bits + 0x1000) &
+         ~kDropped;
+}
 
 }  // namespace cutegen_emu

@@ -1,4 +1,4 @@
-// Executes bulk copies: boxes of a tensor with bounds, fill and swizzle, or plain bytes.
+// Executes bulk copies: boxes of a tensor with bounds, fill, rounding and swizzle, or plain bytes.
 #pragma once
 
 #include <cutegen_emulator/half_bits.hpp>
@@ -61,7 +61,7 @@ inline void execute_load(Copy const& copy) {
     ptrdiff_t const shift = base - machine->block(owner).shared->dynamic();
     for_each_piece(copy, copy.shared + shift, [&](char* global, char* shared, size_t bytes) {
       if (global) {
-        memcpy(shared, global, bytes);
+        load_elements(copy.map, shared, global, bytes);
       } else {
         fill_outside(copy.map, shared, bytes);
       }

@@ -1,4 +1,5 @@
-// What TMA must know of a tensor's elements: the fill of what lies outside, and the reductions.
+// What TMA must know of a tensor's elements: the fill of what lies outside, the conversions on
+// load, and the reductions.
 #pragma once
 
 #include <cuda.h>
@@ -19,6 +20,26 @@ inline void fill_outside(TensorMap const& map, char* shared, size_t bytes) {
   }
   size_t const element = size_t(map.stride[0]);
   for (size_t i = 0; i + element <= bytes; i += element) memcpy(shared + i, &pattern, element);
+}
+
+// A piece of the tensor as a load brings it to shared memory. Maps of TF32 round on the way, which
+// CUTLASS's collectives of sm_90 count on; the low bits of what was rounded before must be clear,
+// or it is rounded twice. FTZ flushes denormals, and keeps their sign.
+inline void load_elements(TensorMap const& map, char* shared, char const* global, size_t bytes) {
+  auto const type = CUtensorMapDataType(map.type);
+  bool const rounds = type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 ||
+                      type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
+  bool const flushes = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ ||
+                       type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
+  memcpy(shared, global, bytes);
+  if (!rounds && !flushes) return;
+  for (size_t i = 0; i + 4 <= bytes; i += 4) {
+    uint32_t bits;
+    memcpy(&bits, shared + i, 4);
+    if (flushes && (bits & 0x7f800000) == 0) bits &= 0x80000000;
+    if (rounds) bits = round_to_tfloat32(bits);
+    memcpy(shared + i, &bits, 4);
+  }
 }
 
 template <class T>
