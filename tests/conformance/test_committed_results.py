@@ -11,6 +11,7 @@ from conformance.mutants import MUTANTS
 from conformance.units import source_hash
 
 RESULTS = Path(__file__).resolve().parents[1] / "gpu" / "results" / "conformance.json"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "emulator.md"
 
 AWAITED = frozenset({"tma_tfloat32"})
 """Cases that no GPU has been asked yet; once there is an answer it counts like the others."""
@@ -34,6 +35,13 @@ def test_every_case_agreed_with_the_gpu(found: dict[str, Any]) -> None:
         or not record["agree"]
     }
     assert not wrong
+
+
+def test_the_page_says_which_cases_no_gpu_was_asked(found: dict[str, Any]) -> None:
+    """After a run of a case: python tests/gpu/conformance_figures.py --write."""
+    page = PAGE.read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.endswith("| not asked yet |")]
+    assert {row.split("|")[1].strip() for row in rows} == AWAITED - found["cases"].keys()
 
 
 def test_the_gpus_answer_to_every_mutant_is_there(found: dict[str, Any]) -> None:

@@ -4,17 +4,27 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from conformance.cases import CASES  # noqa: E402 - the line above finds it
+
 RESULTS = HERE / "results" / "conformance.json"
 PAGE = HERE.parents[1] / "docs" / "emulator.md"
+NOT_ASKED = "not asked yet"
 BEGIN, END = "<!-- conformance:begin -->", "<!-- conformance:end -->"
 
 
-def tables(found: dict[str, Any]) -> str:
-    """Counts, the cases by technique, and what either machine said of each mutant."""
+def tables(found: dict[str, Any], unasked: Mapping[str, str] | None = None) -> str:
+    """Counts, the cases by technique, and what either machine said of each mutant.
+
+    ``unasked`` has the technique of every case that no GPU has been asked yet, by name.
+    """
+    unasked = unasked or {}
     facts, cases, mutants = found["facts"], found["cases"], found["mutants"]
     agreed = [record for record in cases.values() if record.get("agree")]
     bitwise = sum(record["bitwise"] for record in agreed)
@@ -26,6 +36,8 @@ def tables(found: dict[str, Any]) -> str:
             f"{str(facts['commit'])[:10]}) {len(agreed)} of {len(cases)} cases agree with the "
             f"emulator and the exact answer: {bitwise} by equal bits, {len(agreed) - bitwise} "
             f"within the bound, of which the two machines use {apart:.0%} at most between them."
+            + "".join(f" {name} was asked at commit {commit}." for name, commit in later(found))
+            + "".join(f" {name} is {NOT_ASKED}." for name in unasked)
         ),
         "",
         f"Of {len(mutants)} mutants the H200 gave: "
@@ -35,6 +47,7 @@ def tables(found: dict[str, Any]) -> str:
         "| case | technique | elements that differ | error, GPU | error, emulator | agree |",
         "|---|---|---|---|---|---|",
         *(case_row(name, record) for name, record in cases.items()),
+        *(f"| {name} | {what} | | | | {NOT_ASKED} |" for name, what in unasked.items()),
         "",
         "Errors are in units of what is allowed.",
         "",
@@ -43,6 +56,15 @@ def tables(found: dict[str, Any]) -> str:
         *(mutant_row(record) for record in mutants.values()),
     ]
     return "\n".join(rows)
+
+
+def later(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Cases that were asked in a run of their own, with its commit."""
+    return [
+        (name, str(record["facts"]["commit"])[:10])
+        for name, record in found["cases"].items()
+        if "facts" in record
+    ]
 
 
 def case_row(name: str, record: dict[str, Any]) -> str:
@@ -90,7 +112,9 @@ def main() -> int:
     if not options.file.exists():
         sys.stderr.write(f"{options.file} does not exist: run run_conformance.py on a GPU first\n")
         return 1
-    text = tables(json.loads(options.file.read_text(encoding="utf-8")))
+    found = json.loads(options.file.read_text(encoding="utf-8"))
+    unasked = {case.name: case.technique for case in CASES if case.name not in found["cases"]}
+    text = tables(found, unasked)
     sys.stdout.write(text + "\n")
     if options.write:
         page = PAGE.read_text(encoding="utf-8")

@@ -5,7 +5,9 @@
 DIR/conformance.json then holds, per case, both outcomes against the exact answer (the error in
 units of what is allowed) and against each other, and per mutant what the emulator and the GPU
 said of it; each with the hash of its source, device, driver, versions and commit. Started again
-with the same DIR it keeps what was done on the same sources, and does the rest.
+with the same DIR it keeps what was done on the same sources, and does the rest. With --only it
+asks for those named and leaves every other record as it is; each new record then has the facts
+of its own run beside it.
 """
 
 import argparse
@@ -163,6 +165,21 @@ def facts() -> Record:
     }
 
 
+def remaining(kept: Record, hashes: dict[str, str], only: Sequence[str]) -> Record:
+    """The records that stay: settled answers to today's sources, and all that nobody asked for.
+
+    Args:
+        kept: By name, what an earlier run wrote.
+        hashes: By name, the hash of today's source.
+        only: Names that are asked for; none means all.
+    """
+    return {
+        name: record
+        for name, record in kept.items()
+        if (only and name not in only) or (hashes.get(name) == record["hash"] and settled(record))
+    }
+
+
 def main() -> int:
     """Do what is missing, write after every answer, print what does not agree."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -181,19 +198,15 @@ def main() -> int:
     }
     todo: list[tuple[str, Any]] = []
     for kind, (items, _) in kinds.items():
-        kept = found.get(kind, {})
         hashes = {item.name: source_hash(item.block) for item in items}
-        found[kind] = {
-            name: record
-            for name, record in kept.items()
-            if hashes.get(name) == record["hash"] and settled(record)
-        }
+        found[kind] = remaining(found.get(kind, {}), hashes, options.only)
         todo += [
             (kind, item)
             for item in items
             if item.name not in found[kind] and (not options.only or item.name in options.only)
         ]
-    found["facts"] = facts()
+    added: Record = {"facts": facts()} if options.only and "facts" in found else {}
+    found |= {} if added else {"facts": facts()}
     builds = Builds(options.jobs, [item.block for _, item in todo])
     pool = ThreadPoolExecutor(GPU_AT_A_TIME)
 
@@ -206,7 +219,7 @@ def main() -> int:
         except Exception as error:  # noqa: BLE001 - one item's fault must not cost the others
             record = {"error": f"{type(error).__name__}: {error}"}
         record |= {"hash": source_hash(item.block), "seconds": round(time.monotonic() - began, 1)}
-        found[kind][item.name] = record
+        found[kind][item.name] = record | added
 
     futures = [pool.submit(work, kind, item) for kind, item in todo]
     while not all(future.done() for future in futures) and time.monotonic() < end:
