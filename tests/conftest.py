@@ -18,6 +18,15 @@ from typing import Any
 
 import pytest
 
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests that share a build run on one worker, whichever ``--dist`` is asked for."""
+    from scheduling import SharedBuilds  # noqa: PLC0415 - xdist may not be installed
+
+    return SharedBuilds(config, log)
+
+
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 _PARTS = 8
 

@@ -14,7 +14,7 @@ from cutegen.toolchain.protocol import BuildResult
 @pytest.mark.timeout(900)  # the first one of a unit builds it
 @pytest.mark.parametrize(
     ("case", "kernel"),
-    [pytest.param(case, case.block, id=case.name) for case in CASES],
+    [pytest.param(case, case.block, id=f"{case.unit}-{case.name}") for case in CASES],
 )
 def test_case(case: KernelCase, kernel: Block, library: BuildResult) -> None:
     outcome = run(case, library, number(kernel))

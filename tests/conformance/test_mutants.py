@@ -13,7 +13,10 @@ from cutegen.toolchain.protocol import BuildResult
 @pytest.mark.timeout(900)  # the first one of a unit builds it
 @pytest.mark.parametrize(
     ("mutant", "kernel"),
-    [pytest.param(mutant, mutant.block, id=mutant.name) for mutant in MUTANTS],
+    [
+        pytest.param(mutant, mutant.block, id=f"{mutant.case.unit}-{mutant.name}")
+        for mutant in MUTANTS
+    ],
 )
 def test_mutant(mutant: Mutant, kernel: Block, library: BuildResult) -> None:
     outcome = run(mutant.case, library, number(kernel))
