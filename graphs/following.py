@@ -22,6 +22,7 @@ Compiled = CompiledStateGraph[State, Context, RunInput, State]
 
 CHECKPOINTS = "checkpoints.sqlite"
 _LOCK = "run.lock"
+_HANDOVER_S = 1.0  # a program that a killed process was just starting has its files until then
 SUPERSTEPS = 100_000  # the run's own budget ends it long before
 
 
@@ -65,7 +66,7 @@ def locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / _LOCK)
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=_HANDOVER_S)
     except Timeout:
         raise RunBusyError(
             f"another process is at work on {folder}: wait for it, or choose another run id"
