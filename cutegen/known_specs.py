@@ -1,4 +1,4 @@
-"""Specs derived before: tracing a reference takes seconds, and gives the same again."""
+"""What was found from a reference before: tracing takes seconds, and gives the same again."""
 
 import ast
 import contextlib
@@ -7,10 +7,10 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from cutegen.spec import KernelSpec
 from cutegen.spec_error import SpecError
@@ -26,6 +26,9 @@ _SETTLED = {
     *("numpy", "operator", "torch", "typing"),
 }
 _HERE = Path(__file__).resolve().parent
+_SPEC = TypeAdapter(KernelSpec)
+
+Found = TypeVar("Found")
 
 
 def from_file(
@@ -76,17 +79,30 @@ def _derived_once(
     """
     if not says_all(text):
         return derive()
-    key = json.dumps([text, options, torch.__version__, sys.version, this_package()])
-    kept = default_cache_dir() / "specs" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
-    with contextlib.suppress(OSError, ValidationError):  # absent or damaged: derived anew
-        known = KernelSpec.model_validate_json(kept.read_bytes())
-        if known.reference.text == text:
-            return known
-    spec = derive()
+    spec = known("specs", [text, options], _SPEC, derive)
+    return spec if spec.reference.text == text else derive()
+
+
+def known(
+    folder: str, decided_by: Sequence[object], kind: TypeAdapter[Found], find: Callable[[], Found]
+) -> Found:
+    """What was found before from the same things, or what ``find`` gives, which is then kept.
+
+    Args:
+        folder: Where it is kept, within the cache.
+        decided_by: What decides it, as JSON values, besides PyTorch, Python and this package.
+        kind: How it is written and read.
+        find: Finds it; what it raises is not kept.
+    """
+    key = json.dumps([*decided_by, torch.__version__, sys.version, _this_package()])
+    kept = default_cache_dir() / folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    with contextlib.suppress(OSError, ValidationError):  # absent or damaged: found anew
+        return kind.validate_json(kept.read_bytes())
+    found = find()
     with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(kept, spec.model_dump_json())
-    return spec
+        write_atomically(kept, kind.dump_json(found))
+    return found
 
 
 def says_all(text: str) -> bool:
@@ -106,7 +122,7 @@ def says_all(text: str) -> bool:
     }
 
 
-def this_package() -> str:
+def _this_package() -> str:
     """Hash of the modules that derive specs: another version may derive another one."""
     digest = hashlib.sha256()
     for module in sorted(_HERE.glob("*.py")):

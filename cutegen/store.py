@@ -24,6 +24,7 @@ from cutegen.kernel import Candidate
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _BUSY_S = 30.0
+_AGAIN_S = 0.01
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, spec TEXT NOT NULL, settings TEXT NOT NULL, started REAL NOT NULL
@@ -131,7 +132,7 @@ class Ledger:
         self._file = file
         file.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as database:
-            database.execute("PRAGMA journal_mode=WAL")
+            _write_ahead(database)
             database.executescript(_SCHEMA)
 
     def start(self, run_id: str, spec: str, settings: str) -> None:
@@ -246,6 +247,24 @@ class Ledger:
                 yield database
         finally:
             database.close()
+
+
+def _write_ahead(database: sqlite3.Connection) -> None:
+    """Keep a log of writes, so that readers and a writer do not wait for each other.
+
+    While another connection does the same to a new database, SQLite refuses at once, whatever
+    time limit the connection has; so it is asked again until that limit.
+    """
+    end = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:

@@ -1,6 +1,6 @@
 """The profiler that counts: one warmed call on the timed shapes, under Nsight Compute."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -118,14 +118,7 @@ class NsightCompute:
         allowed = counter_access(ncu, self._device)
         if allowed.access is not Access.READ:
             return allowed
-        try:
-            counted = self._count(ncu, spec, build, keep)
-        except (RuntimeError, OSError) as error:  # no room for the inputs, on the device or disk
-            counted = Counted(access=Access.FAILED, reason=str(error))
-        except (ValueError, LookupError) as error:  # another release may lay out its pages anew
-            counted = Counted(
-                access=Access.FAILED, reason=f"a page of ncu reads otherwise than known: {error!r}"
-            )
+        counted = counted_or_why(lambda: self._count(ncu, spec, build, keep))
         if counted.access is Access.READ:
             _READ[key] = counted
         return counted
@@ -180,6 +173,18 @@ class NsightCompute:
             *bare_command(job),
         )
         return run(command, scratch, self._timeout_s)
+
+
+def counted_or_why(count: Callable[[], Counted]) -> Counted:
+    """What ``count`` read; where it could not, FAILED with what it stumbled over."""
+    try:
+        return count()
+    except (RuntimeError, OSError) as error:  # no room for the inputs, on the device or disk
+        return Counted(access=Access.FAILED, reason=str(error))
+    except (ValueError, LookupError) as error:  # another release may lay out its pages anew
+        return Counted(
+            access=Access.FAILED, reason=f"a page of ncu reads otherwise than known: {error!r}"
+        )
 
 
 class _Pages:

@@ -1,9 +1,8 @@
-from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 from cutegen.measurement.nsight import metrics as m
+from cutegen.measurement.nsight.command import Access, Counted
+from cutegen.measurement.nsight.profiler import counted_or_why
 from cutegen.measurement.nsight.report import bare_name, parse_raw, parse_source
 
 PAGES = Path(__file__).parent / "pages"
@@ -71,12 +70,24 @@ def test_names_of_kernels_are_told_from_what_surrounds_them() -> None:
     assert bare_name("void ns::scale<float>") == "scale"
 
 
-@pytest.mark.parametrize("name", ["tensor.raw.csv", "transpose.source.csv"])
-def test_a_damaged_page_raises_what_the_profiler_expects(name: str) -> None:
-    rows = (PAGES / name).read_text().splitlines()
-    parse = parse_raw if ".raw." in name else parse_source
-    for place in range(min(len(rows), 40)):
+def test_a_damaged_page_is_no_page_and_ends_nothing() -> None:
+    rows = (PAGES / "tensor.raw.csv").read_text().splitlines()
+    whole = Counted(access=Access.READ)
+
+    def counted(page: list[str]) -> Counted:
+        return counted_or_why(lambda: parse_raw("\n".join(page)) and whole)
+
+    assert counted(rows) == whole
+    names = next(place for place, row in enumerate(rows) if "Kernel Name" in row)
+    units = rows[names + 1].rpartition(",")[0]
+    damaged = counted([*rows[: names + 1], units, *rows[names + 2 :]])
+    assert damaged.access is Access.FAILED
+    assert "reads otherwise than known: ValueError" in damaged.reason
+
+
+def test_a_damaged_source_page_leaves_other_lines() -> None:
+    rows = (PAGES / "transpose.source.csv").read_text().splitlines()
+    for place in range(40):
         short = rows[place].rpartition(",")[0]
         for page in (rows[:place], rows[place:], [*rows[:place], short, *rows[place + 1 :]]):
-            with suppress(ValueError, LookupError):
-                parse("\n".join(page))
+            parse_source("\n".join(page))
